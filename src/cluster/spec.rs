@@ -1,0 +1,108 @@
+//! What a cluster is made of, as a scenario states it: nodes, models, pools, and what is known beforehand to happen to them.
+
+use crate::ids::{AccountId, GpuId, ModelId, NodeId, PoolId};
+use crate::units::{MilliGpu, SimTime};
+
+/// One node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeSpec {
+    /// Its name in files and reports.
+    pub name: String,
+    /// The pool that owns it at the start.
+    pub pool: PoolId,
+    /// The model of its GPUs; row 0 if none is named.
+    pub model: ModelId,
+    /// How many GPUs, at most [`ClusterSpec::GPUS_MAX`].
+    pub gpus: u8,
+    /// CPU in milli-cores.
+    pub cpu_milli: u64,
+    /// Memory in MiB.
+    pub memory_mib: u64,
+    /// Rack, switch or NVLink domain; 0 if none is named.
+    pub domain: u32,
+}
+
+/// What a GPU model is like. The reference model has speed 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ModelSpec {
+    /// Speed relative to the reference.
+    pub speed: f64,
+    /// Device memory in MiB; 0 if not stated.
+    pub memory_mib: u64,
+    /// Watts when idle.
+    pub watts_idle: f64,
+    /// Watts at full load.
+    pub watts_full: f64,
+    /// Weight in billing.
+    pub billing: f64,
+}
+
+impl Default for ModelSpec {
+    fn default() -> Self {
+        ModelSpec { speed: 1.0, memory_mib: 0, watts_idle: 0.0, watts_full: 0.0, billing: 1.0 }
+    }
+}
+
+/// What happens to a node or a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HealthEvent {
+    /// The node fails: its work is lost at once.
+    NodeDown(NodeId),
+    /// The node is whole again, all its GPUs healthy.
+    NodeUp(NodeId),
+    /// The node takes no new work; it goes down for repair when it is empty (the policy decides who leaves when).
+    NodeDrain(NodeId),
+    /// One GPU fails: work on it is lost at once.
+    GpuDown(GpuId),
+    /// One GPU is healthy again.
+    GpuUp(GpuId),
+}
+
+/// A maintenance window or a reservation made by people, known to every policy from the start.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Window {
+    /// From when.
+    pub from: SimTime,
+    /// Until when.
+    pub until: SimTime,
+    /// The nodes, by row.
+    pub nodes: Vec<NodeId>,
+    /// Who may use it; `None`: nobody (maintenance).
+    pub account: Option<AccountId>,
+}
+
+/// Demand of the work that a pool serves for others (inference), as a step function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DemandSample {
+    /// From when it holds.
+    pub at: SimTime,
+    /// The pool that serves it.
+    pub pool: PoolId,
+    /// GPUs it needs.
+    pub need: MilliGpu,
+}
+
+/// The cluster of one case.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClusterSpec {
+    /// Nodes, in `NodeId` order.
+    pub nodes: Vec<NodeSpec>,
+    /// One entry a model, in `ModelId` order.
+    pub models: Vec<ModelSpec>,
+    /// Scheduled changes of health, by time; equal times in this order.
+    pub health: Vec<(SimTime, HealthEvent)>,
+    /// Windows, by start.
+    pub windows: Vec<Window>,
+    /// Demand samples, by time.
+    pub demand: Vec<DemandSample>,
+}
+
+impl ClusterSpec {
+    /// Most GPUs of one node: they are kept as sets of 64 bits.
+    pub const GPUS_MAX: u8 = 64;
+
+    /// GPU capacity of all nodes.
+    pub fn capacity(&self) -> MilliGpu {
+        MilliGpu::from_gpus(self.nodes.iter().map(|node| u64::from(node.gpus)).sum())
+    }
+}

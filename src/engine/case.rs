@@ -1,0 +1,145 @@
+//! A case: everything a run depends on but the policy. Immutable, complete and checked; the same case, policy and seed give the
+//! same ledger, byte for byte.
+
+use crate::accounts::AccountTree;
+use crate::cluster::ClusterSpec;
+use crate::ids::AccountId;
+use crate::units::{SimSpan, SimTime};
+use crate::workload::{Catalog, Source, Workload};
+use std::sync::Arc;
+
+/// What becomes of a preempted job that cannot be continued.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unresumable {
+    /// It is resubmitted from zero, its wait going on.
+    #[default]
+    Resubmit,
+    /// It is given up.
+    Abandon,
+}
+
+/// How jobs that declare no min runtime count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Undeclared {
+    /// As unallocated work: charged to nobody, never protected.
+    #[default]
+    Unallocated,
+    /// As allocated work, charged, with the contract's default min runtime.
+    Allocated,
+}
+
+/// The scheduling contract that order, evict, fill and metrics read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Contract {
+    /// Longest protection whatever a job declares.
+    pub max_min_runtime: SimSpan,
+    /// Min runtime of allocated jobs that declare none.
+    pub default_min_runtime: SimSpan,
+    /// How jobs that declare none count.
+    pub undeclared: Undeclared,
+}
+
+impl Default for Contract {
+    fn default() -> Self {
+        Contract {
+            max_min_runtime: SimSpan::HOUR * 8,
+            default_min_runtime: SimSpan::ZERO,
+            undeclared: Undeclared::Unallocated,
+        }
+    }
+}
+
+impl Contract {
+    /// Whether a job that declared `min_runtime` is allocated: charged to its account.
+    pub fn is_allocated(&self, min_runtime: Option<SimSpan>) -> bool {
+        match min_runtime {
+            Some(declared) => SimSpan::ZERO < declared,
+            None => self.undeclared == Undeclared::Allocated,
+        }
+    }
+    /// How long an attempt of such a job is protected, from the grant of its GPUs.
+    pub fn protection(&self, min_runtime: Option<SimSpan>) -> SimSpan {
+        let undeclared = if self.undeclared == Undeclared::Allocated { self.default_min_runtime } else { SimSpan::ZERO };
+        min_runtime.unwrap_or(undeclared).min(self.max_min_runtime)
+    }
+}
+
+/// What the machinery itself takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EngineSpec {
+    /// From the grant of GPUs to the first work of an attempt.
+    pub startup: SimSpan,
+    /// From telling a victim to go to its GPUs being free.
+    pub eviction_latency: SimSpan,
+    /// Pause of an elastic job when its workers change.
+    pub scale_pause: SimSpan,
+    /// How often a timed policy is asked while anyone waits; zero: at events only.
+    pub pass_interval: SimSpan,
+    /// Most passes of one instant.
+    pub passes_max: u32,
+    /// What becomes of a preempted job that cannot be continued.
+    pub unresumable: Unresumable,
+    /// How often a job whose attempt failed with its node is tried again before it counts as failed.
+    pub retries: u32,
+    /// How long a drained node is down for repair once it is empty; `None`: until an event says it is up.
+    pub repair: Option<SimSpan>,
+    /// The run is cut there; `None`: it goes on until nothing is left to happen.
+    pub until: Option<SimTime>,
+}
+
+impl Default for EngineSpec {
+    fn default() -> Self {
+        EngineSpec {
+            startup: SimSpan::ZERO,
+            eviction_latency: SimSpan::ZERO,
+            scale_pause: SimSpan::ZERO,
+            pass_interval: SimSpan::from_secs(60),
+            passes_max: 16,
+            unresumable: Unresumable::Resubmit,
+            retries: u32::MAX,
+            repair: None,
+            until: None,
+        }
+    }
+}
+
+/// A change of an account's share at a given time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ShareChange {
+    /// When.
+    pub at: SimTime,
+    /// Whose.
+    pub account: AccountId,
+    /// The new share, relative to siblings.
+    pub share: f64,
+}
+
+/// Everything a run depends on but the policy.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The names behind the ids.
+    pub catalog: Arc<Catalog>,
+    /// The machines.
+    pub cluster: Arc<ClusterSpec>,
+    /// The recorded or generated submissions.
+    pub workload: Arc<Workload>,
+    /// Who is charged, at the start.
+    pub accounts: AccountTree,
+    /// Changes of shares, by time.
+    pub share_changes: Vec<ShareChange>,
+    /// The scheduling contract.
+    pub contract: Contract,
+    /// What the machinery itself takes.
+    pub engine: EngineSpec,
+    /// The seed of every draw.
+    pub seed: u64,
+    /// Jobs submitted in [from, until) are measured; `None`: all.
+    pub measured: Option<(SimTime, SimTime)>,
+}
+
+impl Case {
+    /// The source that replays this case's workload.
+    pub fn source(&self) -> Box<dyn Source> {
+        Box::new(crate::workload::Replay::new(self.workload.clone()))
+    }
+}

@@ -1,0 +1,20 @@
+//! schedlab backtests a GPU cluster's scheduling policy: it replays a submission history, or a generated one, against a policy
+//! in a discrete-event engine, and says who waited, who was preempted, what each budget received and where capacity was lost.
+//!
+//! ```text
+//!   traces/    -> trace    -> workload (Source) --+
+//!   scenarios/ -> scenario -----------------------+--> engine --Fact--> ledger --> metrics --> report --> reports/
+//!   policies/  -> policy   <==view, facts==       |      |
+//!                         ==decisions==>---------+------+
+//! ```
+
+pub mod accounts;
+pub mod cluster;
+pub mod engine;
+pub mod ids;
+pub mod ledger;
+pub mod policy;
+pub mod registry;
+pub mod seed;
+pub mod units;
+pub mod workload;

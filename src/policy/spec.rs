@@ -1,0 +1,142 @@
+//! What a policy file says, checked: one implementation per stage with its knobs.
+
+use crate::engine::Case;
+use crate::policy::Policy;
+use crate::registry::{Info, Kind, Knob, Knobs};
+
+/// The questions that a policy answers, in the order of a pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// Who is next?
+    Order,
+    /// How far past a stuck head?
+    Fill,
+    /// Which node, which GPU?
+    Place,
+    /// Who leaves for it?
+    Evict,
+    /// What capacity moves between pools?
+    Lend,
+    /// How many workers does an elastic job hold?
+    Scale,
+}
+
+impl Stage {
+    /// All stages.
+    pub const ALL: [Stage; 6] = [Stage::Order, Stage::Fill, Stage::Place, Stage::Evict, Stage::Lend, Stage::Scale];
+
+    /// Its table in a policy file.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Stage::Order => "order",
+            Stage::Fill => "fill",
+            Stage::Place => "place",
+            Stage::Evict => "evict",
+            Stage::Lend => "lend",
+            Stage::Scale => "scale",
+        }
+    }
+    /// Its word in `schedlab list`.
+    pub const fn plural(self) -> &'static str {
+        match self {
+            Stage::Order => "orders",
+            Stage::Fill => "fills",
+            Stage::Place => "places",
+            Stage::Evict => "evictions",
+            Stage::Lend => "lenders",
+            Stage::Scale => "scalers",
+        }
+    }
+    /// The question it answers.
+    pub const fn question(self) -> &'static str {
+        match self {
+            Stage::Order => "who is next?",
+            Stage::Fill => "how far past a stuck head?",
+            Stage::Place => "which node, which GPU?",
+            Stage::Evict => "who leaves for it?",
+            Stage::Lend => "what capacity moves between pools?",
+            Stage::Scale => "how many workers does an elastic job hold?",
+        }
+    }
+    /// The implementation a policy file gets when it names none.
+    pub const fn default_name(self) -> &'static str {
+        match self {
+            Stage::Order => "fifo",
+            Stage::Fill => "strict",
+            Stage::Place => "first-fit",
+            Stage::Evict => "nobody",
+            Stage::Lend => "none",
+            Stage::Scale => "base",
+        }
+    }
+    /// What is registered for it.
+    pub fn infos(self) -> Vec<Info> {
+        crate::policy::infos(self)
+    }
+}
+
+/// Knobs of a policy's `[contract]` table; unset ones leave the scenario's contract as it is.
+pub const CONTRACT_KNOBS: &[Knob] = &[
+    Knob::optional("max_min_runtime", "longest protection whatever a job declares", Kind::SPAN_OR_UNLIMITED),
+    Knob::optional("default_min_runtime", "min runtime of allocated jobs that declare none", Kind::SPAN),
+    Knob::optional("undeclared", "how jobs that declare no min runtime count", Kind::Choice(&["unallocated", "allocated"])),
+];
+
+/// One implementation and its knobs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// Name of a registered entry of the stage.
+    pub entry: &'static str,
+    /// All its knobs, checked.
+    pub knobs: Knobs,
+}
+
+/// A checked policy file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PolicySpec {
+    /// Its name in reports: the file's stem.
+    pub name: String,
+    /// One line on what it is.
+    pub about: String,
+    /// One choice a stage, in the order of [`Stage::ALL`].
+    pub stages: [Choice; 6],
+    /// What it sets of the contract ([`CONTRACT_KNOBS`]).
+    pub contract: Knobs,
+    /// A policy that is not cut into stages, instead of them.
+    pub whole: Option<Choice>,
+}
+
+impl PolicySpec {
+    /// A policy of the default stages (FIFO, strict, first-fit).
+    pub fn named(name: &str) -> PolicySpec {
+        let stages = Stage::ALL.map(|stage| {
+            let infos = stage.infos();
+            let info = infos.iter().find(|info| info.name == stage.default_name()).expect("defaults are registered");
+            Choice { entry: info.name, knobs: Knobs::defaults(info.knobs) }
+        });
+        PolicySpec { name: name.into(), about: String::new(), stages, contract: Knobs::default(), whole: None }
+    }
+    /// The same policy with `entry` (with default knobs) at `stage`.
+    ///
+    /// Panics if no such entry is registered.
+    pub fn with(mut self, stage: Stage, entry: &str) -> PolicySpec {
+        let infos = stage.infos();
+        let info = infos.iter().find(|info| info.name == entry).expect("a registered entry");
+        self.stages[stage as usize] = Choice { entry: info.name, knobs: Knobs::defaults(info.knobs) };
+        self
+    }
+    /// The choice made for `stage`.
+    pub fn choice(&self, stage: Stage) -> &Choice {
+        &self.stages[stage as usize]
+    }
+    /// A policy ready to run on `case`.
+    ///
+    /// Errors: the reasons, one a line, why these stages do not go together.
+    pub fn build(&self, case: &Case) -> Result<Box<dyn Policy>, Vec<String>> {
+        crate::policy::build(self, case)
+    }
+    /// The reasons, one a line, why these stages do not go together.
+    pub fn conflicts(&self) -> Vec<String> {
+        crate::policy::conflicts(self)
+    }
+}

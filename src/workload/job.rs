@@ -1,0 +1,248 @@
+//! The job model: what someone submits, split into what a scheduler may know and what only the engine knows.
+
+use crate::ids::{AccountId, ClassId, JobId, ModelId, PoolId, ShapeId, UserId};
+use crate::units::{MilliGpu, SimSpan, SimTime};
+
+/// A set of at most 64 rows of one table; the set of all is "any".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct IdSet(pub u64);
+
+impl IdSet {
+    /// Every row.
+    pub const ANY: IdSet = IdSet(u64::MAX);
+    /// No row.
+    pub const NONE: IdSet = IdSet(0);
+
+    /// Whether row `index` is in the set.
+    pub const fn has(self, index: usize) -> bool {
+        self.0 >> (index & 63) & 1 == 1
+    }
+    /// The set with row `index` added; panics past 63 (tables are bounded when read).
+    pub const fn with(self, index: usize) -> IdSet {
+        assert!(index < 64, "a set holds 64 rows");
+        IdSet(self.0 | 1 << index)
+    }
+    /// Whether the set allows everything.
+    pub const fn is_any(self) -> bool {
+        self.0 == u64::MAX
+    }
+}
+
+/// What one task asks for on its node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TaskRequest {
+    /// GPUs of the node; zero for a CPU task.
+    pub gpus: u8,
+    /// Thousandths of each of those GPUs: 1000 is a whole one. Below 1000 only with `gpus` = 1.
+    pub milli: u16,
+    /// CPU in milli-cores.
+    pub cpu_milli: u32,
+    /// Memory in MiB.
+    pub memory_mib: u32,
+    /// Models it accepts; a node without a model (row 0) satisfies only [`IdSet::ANY`].
+    pub models: IdSet,
+    /// Pools it accepts.
+    pub pools: IdSet,
+}
+
+impl TaskRequest {
+    /// A request for `gpus` whole GPUs and nothing else, anywhere.
+    pub const fn whole(gpus: u8) -> TaskRequest {
+        TaskRequest { gpus, milli: 1000, cpu_milli: 0, memory_mib: 0, models: IdSet::ANY, pools: IdSet::ANY }
+    }
+    /// GPU capacity of one task.
+    pub const fn capacity(&self) -> MilliGpu {
+        MilliGpu::from_milli(self.gpus as u64 * self.milli as u64)
+    }
+    /// Whether it takes a part of one GPU.
+    pub const fn is_share(&self) -> bool {
+        self.gpus == 1 && self.milli < 1000
+    }
+    /// Whether a node of that model and pool is allowed.
+    pub const fn allows(&self, model: ModelId, pool: PoolId) -> bool {
+        self.models.has(model.0 as usize) && self.pools.has(pool.0 as usize)
+    }
+}
+
+/// A number of equal tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TaskGroup {
+    /// How many tasks.
+    pub count: u32,
+    /// What each asks for.
+    pub request: TaskRequest,
+}
+
+/// The request of a whole gang, interned: few shapes exist, so work per shape is shared by many jobs.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Shape {
+    /// The groups, in the order the job names them.
+    pub groups: Box<[TaskGroup]>,
+}
+
+impl Shape {
+    /// A gang of one group.
+    pub fn of(count: u32, request: TaskRequest) -> Shape {
+        Shape { groups: Box::new([TaskGroup { count, request }]) }
+    }
+    /// A job of `gpus` whole GPUs cut into tasks of at most `per_task`: full tasks first, then the rest.
+    pub fn whole_gpus(gpus: u32, per_task: u8, base: TaskRequest) -> Shape {
+        let (full, rest) = (gpus / u32::from(per_task), gpus % u32::from(per_task));
+        let mut groups = Vec::new();
+        if 0 < full {
+            groups.push(TaskGroup { count: full, request: TaskRequest { gpus: per_task, milli: 1000, ..base } });
+        }
+        if 0 < rest {
+            groups.push(TaskGroup { count: 1, request: TaskRequest { gpus: rest as u8, milli: 1000, ..base } });
+        }
+        if groups.is_empty() {
+            groups.push(TaskGroup { count: 1, request: TaskRequest { gpus: 0, milli: 0, ..base } });
+        }
+        Shape { groups: groups.into() }
+    }
+    /// GPU capacity of the whole gang at base size.
+    pub fn capacity(&self) -> MilliGpu {
+        self.groups.iter().map(|group| group.request.capacity() * u64::from(group.count)).sum()
+    }
+    /// Tasks of the whole gang.
+    pub fn tasks(&self) -> u32 {
+        self.groups.iter().map(|group| group.count).sum()
+    }
+    /// GPUs of the whole gang, each share counted as one.
+    pub fn gpus(&self) -> u32 {
+        self.groups.iter().map(|group| group.count * u32::from(group.request.gpus)).sum()
+    }
+}
+
+/// How an elastic job's rate grows with its workers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Curve {
+    /// phi(w) = w.
+    Linear,
+    /// phi(w) = base * (w / base)^alpha.
+    Power {
+        /// The exponent, 0 to 1.
+        alpha: f64,
+    },
+    /// phi(w) = base + lambda * (w - base).
+    Loss {
+        /// What a worker beyond the base yields of a full one, 0 to 1.
+        lambda: f64,
+    },
+}
+
+/// How many workers (tasks of the first group) a job may hold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Elasticity {
+    /// Workers it starts with at least: the first group's count.
+    pub base: u32,
+    /// Most workers it can use.
+    pub max: u32,
+    /// Workers for which `work` is stated.
+    pub reference: u32,
+    /// How its rate grows.
+    pub curve: Curve,
+}
+
+impl Elasticity {
+    /// Rate at `workers`, relative to the reference size.
+    pub fn rate(&self, workers: u32) -> f64 {
+        self.phi(workers) / self.phi(self.reference)
+    }
+    fn phi(&self, workers: u32) -> f64 {
+        let (w, base) = (f64::from(workers), f64::from(self.base));
+        match self.curve {
+            Curve::Linear => w,
+            Curve::Power { alpha } => base * libm::pow(w / base, alpha),
+            Curve::Loss { lambda } => base + lambda * (w - base),
+        }
+    }
+}
+
+/// What few jobs have.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Extra {
+    /// Jobs that must complete first. A dependency that ends otherwise cancels this job.
+    pub after: Vec<JobId>,
+    /// The array it belongs to, and its index there.
+    pub array: Option<(u32, u32)>,
+    /// How many workers it may hold, if not fixed.
+    pub elastic: Option<Elasticity>,
+    /// Start it by then or it is counted as a missed deadline.
+    pub start_deadline: Option<SimTime>,
+    /// When it started in the recorded history, for fidelity.
+    pub observed_start: Option<SimTime>,
+    /// When it ended in the recorded history.
+    pub observed_end: Option<SimTime>,
+    /// What its devices did over what it held, 0 to 1, if the trace says.
+    pub utilization: Option<f64>,
+    /// It was running before the origin, for that long: it loads as running.
+    pub running_for: Option<SimSpan>,
+}
+
+/// One submission. Of its fields `work` is the truth that no policy sees; the view hides it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Job {
+    /// Its name: a row of the names of its source.
+    pub name: u32,
+    /// Who is charged.
+    pub account: AccountId,
+    /// Who submitted it.
+    pub user: UserId,
+    /// Its class label.
+    pub class: ClassId,
+    /// When it was submitted.
+    pub submit: SimTime,
+    /// It does not enter the queue earlier.
+    pub not_before: SimTime,
+    /// What its gang asks for.
+    pub shape: ShapeId,
+    /// Undisturbed run time at reference size and speed.
+    pub work: SimSpan,
+    /// What the scheduler is told of the run time; [`SimSpan::FOREVER`] if nothing.
+    pub estimate: SimSpan,
+    /// It is killed after running that long in all; [`SimSpan::FOREVER`] if never.
+    pub limit: SimSpan,
+    /// Larger is more urgent.
+    pub priority: i32,
+    /// Declared min runtime; `None` if it declares none.
+    pub min_runtime: Option<SimSpan>,
+    /// Whether a preempted attempt can be continued.
+    pub resumable: bool,
+    /// Whether it accepts preemption under priority policies.
+    pub preemptible: bool,
+    /// Work is durable at each multiple of this; zero: always.
+    pub checkpoint: SimSpan,
+    /// Paid, holding its GPUs, at the start of an attempt that continues earlier work.
+    pub restart_cost: SimSpan,
+    /// Row in the extras, or [`Job::PLAIN`].
+    pub extra: u32,
+}
+
+impl Job {
+    /// A job without extras.
+    pub const PLAIN: u32 = u32::MAX;
+
+    /// A job of `work` submitted at `submit`, all else at its default: estimate exact, resumable, preemptible.
+    pub fn new(name: u32, submit: SimTime, shape: ShapeId, work: SimSpan) -> Job {
+        Job {
+            name,
+            account: AccountId(0),
+            user: UserId(0),
+            class: ClassId(0),
+            submit,
+            not_before: submit,
+            shape,
+            work,
+            estimate: work,
+            limit: SimSpan::FOREVER,
+            priority: 0,
+            min_runtime: None,
+            resumable: true,
+            preemptible: true,
+            checkpoint: SimSpan::ZERO,
+            restart_cost: SimSpan::ZERO,
+            extra: Job::PLAIN,
+        }
+    }
+}
