@@ -69,8 +69,7 @@ impl AccountTree {
         let up_a: Vec<AccountId> = self.path(a).collect();
         let up_b: Vec<AccountId> = self.path(b).collect();
         let common = up_a.iter().rev().zip(up_b.iter().rev()).take_while(|(x, y)| x == y).count();
-        (common < up_a.len() && common < up_b.len())
-            .then(|| (up_a[up_a.len() - 1 - common], up_b[up_b.len() - 1 - common]))
+        (common < up_a.len() && common < up_b.len()).then(|| (up_a[up_a.len() - 1 - common], up_b[up_b.len() - 1 - common]))
     }
 }
 

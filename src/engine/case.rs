@@ -41,11 +41,7 @@ pub struct Contract {
 
 impl Default for Contract {
     fn default() -> Self {
-        Contract {
-            max_min_runtime: SimSpan::HOUR * 8,
-            default_min_runtime: SimSpan::ZERO,
-            undeclared: Undeclared::Unallocated,
-        }
+        Contract { max_min_runtime: SimSpan::HOUR * 8, default_min_runtime: SimSpan::ZERO, undeclared: Undeclared::Unallocated }
     }
 }
 
