@@ -11,6 +11,7 @@
 pub mod accounts;
 pub mod cluster;
 pub mod engine;
+pub mod facts;
 pub mod ids;
 pub mod ledger;
 pub mod policy;

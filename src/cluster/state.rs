@@ -1,13 +1,23 @@
 //! The cluster as it is: what is free on each node, how healthy it is, which pool it belongs to. Claims are taken and given
 //! back whole or not at all; every change is logged by node, so that an index follows at the cost of what changed.
 
+use super::request::TaskRequest;
 use super::slot::{Slot, bits};
 use super::spec::ClusterSpec;
-use crate::engine::NodeState;
 use crate::ids::{ModelId, NodeId, PoolId};
 use crate::units::MilliGpu;
-use crate::workload::TaskRequest;
 use std::sync::Arc;
+
+/// State of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NodeState {
+    /// Takes work.
+    Up,
+    /// Takes no new work; goes down when empty.
+    Draining,
+    /// Holds no work.
+    Down,
+}
 
 /// Thousandths of a whole GPU.
 pub const WHOLE: u16 = 1000;

@@ -4,15 +4,8 @@ mod spec;
 
 pub use spec::{CONTRACT_KNOBS, Choice, PolicySpec, Stage};
 
-use crate::engine::{Case, Fact};
+use crate::engine::{Case, Policy};
 use crate::registry::Info;
-use crate::units::SimTime;
-
-/// A scheduling policy: hears what happened, reads the cluster, proposes changes, owns no cluster state.
-pub trait Policy: Send {
-    /// Hears one fact, so that its own indexes move with the change that moves them.
-    fn observe(&mut self, at: SimTime, fact: &Fact);
-}
 
 pub(crate) fn infos(_stage: Stage) -> Vec<Info> {
     Vec::new()

@@ -6,6 +6,6 @@ mod job;
 mod source;
 mod tables;
 
-pub use job::{Curve, Elasticity, Extra, IdSet, Job, Shape, TaskGroup, TaskRequest};
-pub use source::{Amendment, Arrival, Replay, Source};
+pub use job::{Curve, Elasticity, Extra, Job};
+pub use source::{Arrival, Replay, Source};
 pub use tables::{Catalog, Names, Table, Workload};
