@@ -25,6 +25,7 @@ impl Engine<'_> {
         self.in_flight += 1;
         self.jobs.row_mut(job).status = Status::Granting;
         self.tell(&Fact::Granting { job, victims: victims.len() as u32 });
+        self.jobs.set_slots(job, slots);
         self.grants.insert(job, Grant { slots: parts, victims: victims.len() as u32 });
         for &victim in victims {
             self.leaving_for.insert(victim, job);
@@ -79,6 +80,7 @@ impl Engine<'_> {
                 self.cluster.hold_part(slot.node);
             }
             self.leaving_for.retain(|_, newcomer| *newcomer != job);
+            self.jobs.clear_slots(job);
             self.begin_attempt(job, &slots, crate::units::SimSpan::ZERO);
         }
     }
@@ -91,6 +93,7 @@ impl Engine<'_> {
             self.cluster.give_part(slot, &request, *missing);
         }
         self.leaving_for.retain(|_, newcomer| *newcomer != job);
+        self.jobs.clear_slots(job);
         self.in_flight -= 1;
         self.tell(&Fact::CalledOff { job });
     }

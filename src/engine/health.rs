@@ -24,8 +24,9 @@ impl Engine<'_> {
 
     /// Jobs that hold anything on a node, in order of id.
     fn jobs_on(&self, node: NodeId, uses: impl Fn(u64) -> bool) -> Vec<JobId> {
+        let holds = |job: &JobId| self.jobs.row(*job).status.holds();
         let on = |job: &JobId| self.jobs.slots(*job).iter().any(|slot| slot.node == node && uses(slot.gpus));
-        let mut jobs: Vec<JobId> = self.jobs.holders().filter(on).collect();
+        let mut jobs: Vec<JobId> = self.jobs.holders().filter(holds).filter(on).collect();
         jobs.sort_unstable();
         jobs
     }

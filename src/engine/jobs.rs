@@ -34,7 +34,7 @@ impl Status {
 
 /// One job and where it stands.
 #[derive(Clone, Debug)]
-pub struct JobRow {
+pub(super) struct JobRow {
     pub(super) job: Job,
     pub(super) status: Status,
     pub(super) epoch: Epoch,
@@ -148,7 +148,7 @@ pub(super) enum Keep {
 
 /// All jobs, in `JobId` order, and the claims of those that hold any.
 #[derive(Debug, Default)]
-pub struct Jobs {
+pub(super) struct Jobs {
     rows: Vec<JobRow>,
     extras: Vec<Extra>,
     claims: Vec<Vec<Slot>>,
@@ -159,12 +159,8 @@ pub struct Jobs {
 
 impl Jobs {
     /// How many were submitted.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.rows.len()
-    }
-    /// Whether none was submitted.
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
     }
     pub(super) fn add(&mut self, mut job: Job, extra: Option<Extra>) -> JobId {
         let id = JobId::from_index(self.rows.len());

@@ -5,7 +5,7 @@ use super::jobs::{JobView, Jobs};
 use crate::accounts::AccountTree;
 use crate::cluster::{Cluster, Slot, Window};
 use crate::ids::{JobId, NodeId, PoolId};
-use crate::units::{MilliGpu, SimTime};
+use crate::units::{MilliGpu, SimSpan, SimTime};
 use crate::cluster::{Shape, TaskRequest};
 
 /// The state of the world at one instant.
@@ -59,6 +59,18 @@ impl<'a> View<'a> {
     /// GPUs that the pool's own work needs now.
     pub fn demand(&self, pool: PoolId) -> MilliGpu {
         self.demand.get(pool.index()).copied().unwrap_or(MilliGpu::ZERO)
+    }
+    /// From the grant of GPUs to the first work of an attempt.
+    pub fn startup(&self) -> SimSpan {
+        self.case.engine.startup
+    }
+    /// From telling a victim to go to its GPUs being free.
+    pub fn eviction_latency(&self) -> SimSpan {
+        self.case.engine.eviction_latency
+    }
+    /// How often a policy whose decisions change with time alone should ask to be asked; zero: at events only.
+    pub fn pass_interval(&self) -> SimSpan {
+        self.case.engine.pass_interval
     }
     /// The seed of the policy's own random choices.
     pub fn seed(&self) -> u64 {
