@@ -223,7 +223,8 @@ impl Group {
             }
         }
         if request.is_share() {
-            let mut at = if preference == Preference::Emptiest { self.level_below(WHOLE - 1) } else { self.level_from(request.milli) };
+            let mut at =
+                if preference == Preference::Emptiest { self.level_below(WHOLE - 1) } else { self.level_from(request.milli) };
             while let Some(milli) = at.filter(|&milli| request.milli <= milli) {
                 let set = self.partial[usize::from(milli)].as_ref().expect("a used level has a set");
                 let (rank, next) = match preference {

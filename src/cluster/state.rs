@@ -324,11 +324,7 @@ pub struct Missing {
 impl Missing {
     /// All of a slot.
     pub fn all(slot: &Slot, request: &TaskRequest) -> Missing {
-        Missing {
-            gpus: slot.gpus,
-            cpu_milli: u64::from(request.cpu_milli),
-            memory_mib: u64::from(request.memory_mib),
-        }
+        Missing { gpus: slot.gpus, cpu_milli: u64::from(request.cpu_milli), memory_mib: u64::from(request.memory_mib) }
     }
     /// Whether nothing is missing.
     pub fn is_none(&self) -> bool {

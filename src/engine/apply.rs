@@ -1,15 +1,15 @@
 //! Checks each proposal of a policy, and applies it whole or refuses it with a reason. This is the only place where the cluster
 //! changes for a policy's sake.
 
+use super::decisions::{Decision, Decisions, Release};
 use super::event::Event;
-use crate::facts::{DecisionKind, Fact, PreemptReason, Refusal};
 use super::jobs::Status;
 use super::run::{Engine, Reserved};
-use crate::cluster::{Class, Slot};
-use crate::ids::JobId;
-use super::decisions::{Decision, Decisions, Release};
-use crate::units::{SimSpan, SimTime};
 use crate::cluster::TaskRequest;
+use crate::cluster::{Class, Slot};
+use crate::facts::{DecisionKind, Fact, PreemptReason, Refusal};
+use crate::ids::JobId;
+use crate::units::{SimSpan, SimTime};
 
 impl Engine<'_> {
     /// Applies proposals in order. Returns whether any changed something.
@@ -59,6 +59,7 @@ impl Engine<'_> {
     fn wake_at(&mut self, at: SimTime) {
         if at < self.next_wake {
             self.next_wake = at;
+            self.wakes += 1;
             self.events.push(at, Event::Wake);
         }
     }
@@ -205,9 +206,7 @@ impl Engine<'_> {
                 return Err(Refusal::NotHeld);
             }
             let held = match release {
-                Release::Job(victim) => {
-                    *victim != job && self.jobs.get(*victim).is_some_and(|row| row.status == Status::Running)
-                }
+                Release::Job(victim) => *victim != job && self.jobs.get(*victim).is_some_and(|row| row.status == Status::Running),
                 Release::Claim(victim, slot) => {
                     slot.class == Class::Flexible
                         && !releases.contains(&Release::Job(*victim))

@@ -1,13 +1,13 @@
 //! Submissions, amendments and cancellations: how a job enters the queue, or leaves before it is done.
 
 use super::event::Event;
-use crate::facts::{EndReason, Fact, QueueReason, RejectReason};
 use super::jobs::Status;
 use super::run::Engine;
 use crate::cluster::{Cluster, Preference, Slot, gang};
+use crate::facts::Amendment;
+use crate::facts::{EndReason, Fact, QueueReason, RejectReason};
 use crate::ids::{JobId, ShapeId};
 use crate::units::SimSpan;
-use crate::facts::Amendment;
 use crate::workload::{Arrival, Extra, Job};
 
 impl Engine<'_> {

@@ -2,10 +2,10 @@
 
 use super::case::Unresumable;
 use super::event::Event;
-use crate::facts::{EndReason, Fact, PreemptReason, QueueReason};
 use super::jobs::{Keep, Status};
 use super::run::Engine;
 use crate::cluster::{Class, Slot};
+use crate::facts::{EndReason, Fact, PreemptReason, QueueReason};
 use crate::ids::{Epoch, JobId, NodeId};
 use crate::units::{SimSpan, SimTime};
 

@@ -2,10 +2,10 @@
 //! and what its victims leave goes to it and to nobody else.
 
 use super::event::Event;
-use crate::facts::{Fact, PreemptReason, QueueReason};
 use super::jobs::Status;
 use super::run::Engine;
 use crate::cluster::{Missing, Slot};
+use crate::facts::{Fact, PreemptReason, QueueReason};
 use crate::ids::{JobId, NodeId};
 
 /// One such start.
@@ -127,8 +127,9 @@ impl Engine<'_> {
 
     /// Gives back every reservation with a slot on `node`.
     pub(super) fn drop_reservations_on(&mut self, node: NodeId) {
-        let on_node =
-            |(job, reserved): (&JobId, &super::run::Reserved)| reserved.slots.iter().any(|slot| slot.node == node).then_some(*job);
+        let on_node = |(job, reserved): (&JobId, &super::run::Reserved)| {
+            reserved.slots.iter().any(|slot| slot.node == node).then_some(*job)
+        };
         let jobs: Vec<JobId> = self.reserved.iter().filter_map(on_node).collect();
         for job in jobs {
             self.drop_reservation(job);

@@ -1,9 +1,9 @@
 //! What happens to machines, shares and demand: failures, drains, repairs, windows, and the scheduled changes.
 
 use super::event::Event;
-use crate::facts::{Fact, PreemptReason};
 use super::run::Engine;
 use crate::cluster::{HealthEvent, NodeState};
+use crate::facts::{Fact, PreemptReason};
 use crate::ids::{GpuId, JobId, NodeId, ReservationId};
 
 impl Engine<'_> {

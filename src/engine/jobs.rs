@@ -1,11 +1,11 @@
 //! Every job of a run and where it stands. Attempts progress by segments of constant rate.
 
-use crate::cluster::Slot;
 use super::case::Contract;
+use crate::cluster::Shape;
+use crate::cluster::Slot;
 use crate::facts::{Amendment, QueueReason};
 use crate::ids::{Epoch, JobId};
 use crate::units::{SimSpan, SimTime};
-use crate::cluster::Shape;
 use crate::workload::{Extra, Job};
 
 /// Where a job stands.

@@ -4,9 +4,9 @@ use super::case::{Case, Contract};
 use super::jobs::{JobView, Jobs};
 use crate::accounts::AccountTree;
 use crate::cluster::{Cluster, Slot, Window};
+use crate::cluster::{Shape, TaskRequest};
 use crate::ids::{JobId, NodeId, PoolId};
 use crate::units::{MilliGpu, SimSpan, SimTime};
-use crate::cluster::{Shape, TaskRequest};
 
 /// The state of the world at one instant.
 #[derive(Clone, Copy)]
@@ -79,9 +79,7 @@ impl<'a> View<'a> {
     /// The earliest start of a window on `node` that is not over and that `job` may not use.
     pub fn closes_at(&self, node: NodeId, job: JobId) -> SimTime {
         let account = self.job(job).account();
-        let closes = |window: &&Window| {
-            self.now < window.until && window.nodes.contains(&node) && !self.may_use(window, account)
-        };
+        let closes = |window: &&Window| self.now < window.until && window.nodes.contains(&node) && !self.may_use(window, account);
         self.windows().iter().filter(closes).map(|window| window.from).min().unwrap_or(SimTime::NEVER)
     }
     fn may_use(&self, window: &Window, account: crate::ids::AccountId) -> bool {

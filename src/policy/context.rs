@@ -68,6 +68,8 @@ pub struct Context {
     pub freed: u64,
     /// Changes whenever the set of running jobs does.
     pub turned: u64,
+    /// Changes whenever a job started or stopped other than by a proposal of ours.
+    pub stirred: u64,
     /// The stamp of `freed` under which each shape was found not to fit.
     full: Vec<u64>,
     /// Slots of the gang being placed.
@@ -97,6 +99,7 @@ impl Context {
             turns: Vec::new(),
             freed: 1,
             turned: 1,
+            stirred: 1,
             full: Vec::new(),
             slots: Vec::new(),
             releases: Vec::new(),
@@ -137,12 +140,7 @@ impl Context {
     }
 
     /// Takes up what was heard since the last pass: `key` says where a job that entered the queue stands. Turns are appended.
-    pub fn reconcile(
-        &mut self,
-        view: &View<'_>,
-        mut key: impl FnMut(JobId, JobView<'_>) -> (u32, Key),
-        turns: &mut Vec<Turn>,
-    ) {
+    pub fn reconcile(&mut self, view: &View<'_>, mut key: impl FnMut(JobId, JobView<'_>) -> (u32, Key), turns: &mut Vec<Turn>) {
         self.fresh.clear();
         let heard = std::mem::take(&mut self.heard);
         for &job in &heard {
@@ -164,7 +162,7 @@ impl Context {
                 Known::Queued => self.queue.remove(job),
                 Known::Running(ends) => {
                     self.running.remove(&Running { ends, job });
-                    self.turned += 1;
+                    self.stir();
                     if !matches!(status, Known::Running(_)) {
                         turns.push(Turn::Stopped(job));
                     }
@@ -182,7 +180,7 @@ impl Context {
                 }
                 Known::Running(ends) => {
                     self.running.insert(Running { ends, job });
-                    self.turned += 1;
+                    self.stir();
                     if !matches!(before, Known::Running(_)) {
                         turns.push(Turn::Started(job));
                     }
@@ -198,6 +196,11 @@ impl Context {
             self.known.resize(job.index() + 1, Known::Elsewhere);
         }
         self.known[job.index()]
+    }
+    /// Notes that a job started or stopped, or that time changed who may evict whom.
+    pub(super) fn stir(&mut self) {
+        self.turned += 1;
+        self.stirred += 1;
     }
     /// Takes up a start that was just proposed, as if the engine had agreed.
     pub fn propose_start(&mut self, view: &View<'_>, job: JobId) {

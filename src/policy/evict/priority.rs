@@ -40,9 +40,7 @@ impl Priority {
     fn may_go(&self, view: &View<'_>, victim: JobId) -> bool {
         let it = view.job(victim);
         // A start that was only proposed in this pass holds nothing yet.
-        it.status() == Status::Running
-            && it.is_preemptible()
-            && !(self.protection && view.now() < it.protected_until())
+        it.status() == Status::Running && it.is_preemptible() && !(self.protection && view.now() < it.protected_until())
     }
 }
 

@@ -36,7 +36,9 @@ impl Fill for Conservative {
             return;
         }
         let same = self.seen.take().filter(|(freed, turned, _)| {
-            (*freed, *turned) == (pass.context.freed, pass.context.turned) && !pass.context.fresh.is_empty() && self.none_due(pass)
+            (*freed, *turned) == (pass.context.freed, pass.context.turned)
+                && !pass.context.fresh.is_empty()
+                && self.none_due(pass)
         });
         let mut profile = match same {
             Some((_, _, profile)) => profile,

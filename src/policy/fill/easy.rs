@@ -59,12 +59,7 @@ impl Fill for Easy {
             backfill_all(pass, tier, at, head, &mut self.shadow, &mut reservation);
         }
         self.shadow.undo(pass.context);
-        self.seen = Some(Seen {
-            head: head.key.job,
-            freed: pass.context.freed,
-            turned: pass.context.turned,
-            reservation,
-        });
+        self.seen = Some(Seen { head: head.key.job, freed: pass.context.freed, turned: pass.context.turned, reservation });
     }
 }
 

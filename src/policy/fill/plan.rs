@@ -2,9 +2,9 @@
 
 use super::nodes::NodeProfile;
 use super::steps::Steps;
+use crate::engine::View;
 use crate::ids::{JobId, NodeId};
 use crate::policy::context::{Context, ends_after};
-use crate::engine::View;
 use crate::units::{SimSpan, SimTime};
 
 /// Tasks of one group on one node.

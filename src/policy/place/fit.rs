@@ -6,8 +6,12 @@ use crate::ids::NodeId;
 use crate::registry::{Kind, Knob, Knobs};
 
 /// How to search: by the index, or by a scan of all nodes, which tests compare with.
-pub(super) const MODE: Knob =
-    Knob::new("mode", "search by index, or by a scan of all nodes (slow; the oracle of tests)", Kind::Choice(&["index", "scan"]), "index");
+pub(super) const MODE: Knob = Knob::new(
+    "mode",
+    "search by index, or by a scan of all nodes (slow; the oracle of tests)",
+    Kind::Choice(&["index", "scan"]),
+    "index",
+);
 
 /// Fit placement.
 pub(super) struct Fit {
@@ -45,9 +49,7 @@ impl Fit {
         let milli = u32::from(ask.request.milli);
         let rank = match self.preference {
             Preference::First => 0,
-            Preference::Tightest if ask.request.is_share() => {
-                parts().filter(|&part| milli <= part).min().unwrap_or(1000 + idle)
-            }
+            Preference::Tightest if ask.request.is_share() => parts().filter(|&part| milli <= part).min().unwrap_or(1000 + idle),
             Preference::Tightest => 1000 + idle,
             Preference::Emptiest if ask.request.is_share() && idle == 0 => 200_000 - parts().max().unwrap_or(0),
             Preference::Emptiest => 65_535 - idle,

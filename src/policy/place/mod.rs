@@ -1,8 +1,8 @@
 //! Which node, which GPU? One implementation a file; each keeps its own index of the draft.
 
 mod best_fit;
-mod fit;
 mod first_fit;
+mod fit;
 mod random;
 mod worst_fit;
 
