@@ -13,6 +13,7 @@ pub mod cluster;
 pub mod engine;
 pub mod ids;
 pub mod ledger;
+pub mod metrics;
 pub mod policy;
 pub mod registry;
 pub mod seed;
