@@ -16,6 +16,7 @@ pub mod ledger;
 pub mod metrics;
 pub mod policy;
 pub mod registry;
+pub mod report;
 pub mod seed;
 pub mod units;
 pub mod workload;
