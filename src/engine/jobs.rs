@@ -1,8 +1,7 @@
 //! Every job of a run and where it stands. Attempts progress by segments of constant rate.
 
 use super::case::Contract;
-use crate::cluster::Shape;
-use crate::cluster::Slot;
+use crate::cluster::{Shape, Slot};
 use crate::facts::{Amendment, QueueReason};
 use crate::ids::{Epoch, JobId};
 use crate::units::{SimSpan, SimTime};

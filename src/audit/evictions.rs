@@ -4,8 +4,8 @@
 use super::lives::{Lives, Stage};
 use super::machines::Machines;
 use super::{AuditReport, Faults};
-use crate::cluster::Slot;
-use crate::engine::{Fact, NodeState, PreemptReason};
+use crate::cluster::{NodeState, Slot};
+use crate::facts::{Fact, PreemptReason};
 use crate::ids::{JobId, NodeId};
 use std::collections::BTreeMap;
 

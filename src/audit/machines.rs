@@ -2,8 +2,9 @@
 //! than is there, nothing runs on what is down, and GPU time is neither made nor lost.
 
 use super::{AuditReport, Faults};
-use crate::cluster::Slot;
-use crate::engine::{Case, Fact, NodeState};
+use crate::cluster::{NodeState, Slot};
+use crate::engine::Case;
+use crate::facts::Fact;
 use crate::ids::{JobId, NodeId, PoolId};
 use crate::units::{GpuTime, MilliGpu, SimTime};
 use std::collections::BTreeMap;

@@ -1,12 +1,12 @@
 //! Sound stories pass; each corrupted one is caught with a message that names the place.
 
 use super::audit;
-use crate::cluster::{Class, Window};
-use crate::engine::{EndReason, Fact, NodeState, PreemptReason, QueueReason};
+use crate::cluster::{Class, IdSet, NodeState, Shape, TaskGroup, TaskRequest, Window};
+use crate::facts::{EndReason, Fact, PreemptReason, QueueReason};
 use crate::ids::{GpuId, JobId, ModelId, NodeId, PoolId, ReservationId};
 use crate::ledger::story::{Story, preemption};
 use crate::units::{GpuTime, MilliGpu, SimSpan, SimTime};
-use crate::workload::{Curve, Elasticity, Extra, IdSet, Shape, TaskGroup, TaskRequest};
+use crate::workload::{Curve, Elasticity, Extra};
 
 fn check_sound(story: &Story) -> super::AuditReport {
     let (case, outcome) = story.told();

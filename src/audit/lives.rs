@@ -4,7 +4,8 @@
 use super::machines::Machines;
 use super::{AuditReport, Faults};
 use crate::cluster::Class;
-use crate::engine::{EndReason, Fact, Outcome, QueueReason};
+use crate::engine::Outcome;
+use crate::facts::{EndReason, Fact, QueueReason};
 use crate::ids::JobId;
 use crate::units::{SimSpan, SimTime};
 

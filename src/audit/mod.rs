@@ -10,7 +10,8 @@ mod machines;
 #[cfg(test)]
 mod tests;
 
-use crate::engine::{Case, Fact, Outcome};
+use crate::engine::{Case, Outcome};
+use crate::facts::Fact;
 use crate::ids::{JobId, NodeId};
 use crate::units::{GpuTime, SimTime};
 use crate::workload::Job;
