@@ -9,12 +9,16 @@
 //! ```
 
 pub mod accounts;
+pub mod cli;
 pub mod cluster;
 pub mod engine;
+pub mod error;
+pub mod form;
 pub mod ids;
 pub mod ledger;
 pub mod policy;
 pub mod registry;
+pub mod scenario;
 pub mod seed;
 pub mod units;
 pub mod workload;
