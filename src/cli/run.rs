@@ -7,7 +7,7 @@ use crate::engine::{Case, Outcome};
 use crate::error::Error;
 use crate::form::{Faults, Place, Setting, SourceText};
 use crate::policy::PolicySpec;
-use crate::scenario::{Folders, Scenario, contract, find_policy, policies};
+use crate::scenario::{Folders, Scenario, contract, find_policy, named_policies, policies};
 use rayon::prelude::*;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -77,8 +77,7 @@ fn inputs(args: &RunArgs, settings: &[Setting], notes: &mut Vec<String>) -> Resu
         _ if !args.policies.is_empty() => args.policies.iter().map(|name| (name.clone(), place("--policy", name))).collect(),
         Ok(scenario) if !scenario.policies.is_empty() => scenario.policies.clone(),
         Ok(_) => vec![("fcfs".to_owned(), place("(default policy)", "fcfs"))],
-        // Which policies it names is unknown; what is wrong with it is said below.
-        Err(_) => Vec::new(),
+        Err(_) => named_policies(&args.scenario, &for_scenario(settings)),
     };
     let policies = read_policies(&named, &folders, settings, notes);
     match (scenario, policies) {

@@ -27,13 +27,16 @@ fn render(problems: &[Problem], color: bool) -> String {
     let handler = GraphicalReportHandler::new_themed(theme).with_links(false).with_width(110).without_syntax_highlighting();
     let mut text = String::new();
     for problem in problems {
+        if !text.is_empty() {
+            text.push('\n');
+        }
         // Writing to a string does not fail; what a diagnostic itself refuses to print is still said in words.
         if handler.render_report(&mut text, &**problem).is_err() {
             text.push_str(&format!("error: {problem}\n"));
         }
     }
     if 1 < problems.len() {
-        text.push_str(&format!("{} faults; nothing was written\n", problems.len()));
+        text.push_str(&format!("\n{} faults; nothing was written\n", problems.len()));
     }
     text
 }

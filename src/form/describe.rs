@@ -11,7 +11,7 @@ pub struct Form {
     pub knobs: &'static [Knob],
     /// Names of keys that must be there.
     pub required: &'static [&'static str],
-    /// Tables in it.
+    /// Tables in it. One of a knob's name stands in for that knob.
     pub parts: &'static [(&'static str, Part)],
     /// If it takes other keys too, what their names stand for, e.g. "account"; their values are handed on unread.
     pub free: Option<&'static str>,
@@ -30,7 +30,7 @@ pub enum Part {
         about: &'static str,
         /// What is registered.
         infos: fn() -> Vec<Info>,
-        /// The one that stands when the file names none.
+        /// The one that stands when the file names none; "" if none does.
         default: &'static str,
     },
 }
@@ -42,7 +42,8 @@ impl Form {
     }
     /// All names that may stand in the table, knobs first.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.knobs.iter().map(|knob| knob.name).chain(self.parts.iter().map(|(name, _)| *name))
+        let plain = self.knobs.iter().map(|knob| knob.name).filter(|name| self.parts.iter().all(|(part, _)| part != name));
+        plain.chain(self.parts.iter().map(|(name, _)| *name))
     }
 }
 

@@ -65,14 +65,14 @@ pub fn check(form: &Form, node: &Node, faults: &mut Faults) -> Filled {
         return filled;
     };
     for (key, (place, value)) in entries {
-        if let Some(knob) = form.knobs.iter().find(|knob| knob.name == key) {
+        if let Some((name, part)) = form.parts.iter().find(|(name, _)| name == key) {
+            filled.places.insert(*name, (place.clone(), value.at.clone()));
+            filled.parts.insert(*name, check_part(part, key, value, faults));
+        } else if let Some(knob) = form.knobs.iter().find(|knob| knob.name == key) {
             filled.places.insert(knob.name, (place.clone(), value.at.clone()));
             if let Some(value) = read_value(knob, value, faults) {
                 filled.knobs.set(knob.name, value);
             }
-        } else if let Some((name, part)) = form.parts.iter().find(|(name, _)| name == key) {
-            filled.places.insert(*name, (place.clone(), value.at.clone()));
-            filled.parts.insert(*name, check_part(part, key, value, faults));
         } else if form.free.is_some() {
             filled.free.push((key.clone(), place.clone(), value.clone()));
         } else {
@@ -122,7 +122,14 @@ fn check_pick(key: &str, infos: &[Info], default: &str, node: &Node, faults: &mu
                 faults.push(wrong_kind(other, &format!("the name of a registered {key}")));
                 (None, Some(entries))
             }
-            None => (infos.iter().find(|info| info.name == default), Some(entries)),
+            None => {
+                let info = infos.iter().find(|info| info.name == default);
+                if info.is_none() {
+                    let fault = Fault::new("`name` is missing").at(&node.at, format!("expected the name of a registered {key} here"));
+                    faults.push(fault.nearest("", names()));
+                }
+                (info, Some(entries))
+            }
         },
         _ => {
             faults.push(wrong_kind(node, &format!("the name of a registered {key}, or a table with `name` and knobs")));
@@ -188,6 +195,9 @@ fn scalar(knob: &Knob, kind: &Kind, node: &Node, faults: &mut Faults) -> Option<
                     Some(word) => fault.help(format!("did you mean `{word}`?")),
                     None => fault.help(knob.about),
                 }
+            }
+            (Kind::Span { .. }, Tree::Int(text) | Tree::Float(text)) => {
+                fault.help(format!("a duration is text with a unit: `{} = \"{text}s\"`", knob.name))
             }
             _ => fault.help(format!("`{}`: {}", knob.name, knob.about)),
         });

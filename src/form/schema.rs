@@ -36,7 +36,11 @@ fn part_schema(part: &Part) -> Value {
             let names: Vec<&str> = infos.iter().map(|info| info.name).collect();
             let mut choices = vec![json!({"type": "string", "enum": names})];
             choices.extend(infos.iter().map(|info| pick_schema(info, default)));
-            json!({"description": about, "default": default, "anyOf": choices})
+            let mut schema = json!({"description": about, "anyOf": choices});
+            if !default.is_empty() {
+                schema["default"] = json!(default);
+            }
+            schema
         }
     }
 }

@@ -9,8 +9,8 @@ use crate::units::SimTime;
 use crate::workload::{Catalog, Table, Workload};
 use std::collections::BTreeMap;
 
-/// Name of the account of work that names none, where the scenario has no tree.
-const UNNAMED: &str = "default";
+/// Name of the account of work that names none.
+pub const UNNAMED: &str = "all";
 
 /// One account of the file.
 #[derive(Clone, Debug)]

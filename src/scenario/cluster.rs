@@ -33,8 +33,9 @@ pub fn nodes(
             Err(found) => problems.extend(found),
         }
     }
-    for (group, table) in cluster.parts("node").iter().enumerate() {
-        nodes.extend(equal_nodes(group, table, catalog));
+    let mut unnamed = 0;
+    for table in cluster.parts("node") {
+        nodes.extend(equal_nodes(table, &mut unnamed, catalog));
         if Catalog::SET_MAX < catalog.models.len() || Catalog::SET_MAX < catalog.pools.len() {
             let fault = Fault::new(format!("more than {} models or pools", Catalog::SET_MAX));
             faults.push(fault.at(&table.at, "these nodes bring one too many"));
@@ -54,11 +55,11 @@ fn no_nodes(cluster: &Filled) -> Fault {
     fault.help("name a list with `nodes = \"FILE\"`, or write `[[cluster.node]]` with `count` and `gpus`")
 }
 
-fn equal_nodes(group: usize, table: &Filled, catalog: &mut Catalog) -> Vec<NodeSpec> {
+/// The nodes of one table. Those without a name are numbered through the file, as `node-0` and on.
+fn equal_nodes(table: &Filled, unnamed: &mut i64, catalog: &mut Catalog) -> Vec<NodeSpec> {
     let knobs = &table.knobs;
     let count = knobs.int("count");
-    let name = knobs.opt_text("name").map_or_else(|| format!("node-{group}"), str::to_owned);
-    let width = (count - 1).to_string().len();
+    let name = knobs.opt_text("name").unwrap_or("node").to_owned();
     let node = NodeSpec {
         name: name.clone(),
         pool: catalog.pool(knobs.text("pool")),
@@ -68,10 +69,16 @@ fn equal_nodes(group: usize, table: &Filled, catalog: &mut Catalog) -> Vec<NodeS
         memory_mib: knobs.opt_int("memory").map_or(PLENTY, |mib| mib as u64),
         domain: knobs.int("domain") as u32,
     };
-    if count == 1 {
-        return vec![node];
-    }
-    (0..count).map(|row| NodeSpec { name: format!("{name}-{row:0width$}"), ..node.clone() }).collect()
+    let first = if knobs.opt_text("name").is_some() {
+        if count == 1 {
+            return vec![node];
+        }
+        0
+    } else {
+        *unnamed += count;
+        *unnamed - count
+    };
+    (first..first + count).map(|row| NodeSpec { name: format!("{name}-{row}"), ..node.clone() }).collect()
 }
 
 /// Rows by name; two nodes of one name are a fault.

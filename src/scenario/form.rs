@@ -32,7 +32,7 @@ const RUN: Form = Form::of(
     "what is run, how often, and what is measured",
     &[
         Knob::new("policies", "names or files of the policies compared; `--policy` replaces them", NAMES, "fcfs"),
-        Knob::new("seed", "the first seed", Kind::Int { min: 0, max: i64::MAX }, "1"),
+        Knob::new("seed", "the first seed", Kind::COUNT, "1"),
         Knob::new("seeds", "how many seeds, counted up from the first", Kind::Int { min: 1, max: 100_000 }, "1"),
         Knob::optional("until", "the run is cut at this time; unset: it goes on until nothing is left to happen", SPAN_POSITIVE),
         Knob::optional("warm_up", "jobs submitted earlier are not measured", Kind::SPAN),
@@ -82,7 +82,7 @@ const NODE: Form = Form::of(
     "equal nodes",
     &[
         Knob::new("count", "how many", Kind::Int { min: 1, max: 10_000_000 }, "1"),
-        Knob::optional("name", "name of the node; of several, the names are this with a number behind", Kind::Text),
+        Knob::optional("name", "name of the node; of several, each has a number from 0 behind, such as `name-7`", Kind::Text),
         Knob::new("gpus", "GPUs of each", Kind::Int { min: 0, max: 64 }, "8"),
         Knob::optional("model", "model of its GPUs", Kind::Text),
         Knob::optional("cpu", "CPU of each; unset: plenty", NOT_NEGATIVE).unit("cores"),
@@ -196,8 +196,8 @@ const JOB: Form = Form {
         Knob::new("gpus", "GPUs in all; cut into tasks that fit a node", Kind::Int { min: 0, max: 1 << 24 }, "1"),
         Knob::optional("tasks", "number of equal tasks instead", Kind::Int { min: 1, max: 1 << 24 }),
         Knob::new("gpu_milli", "thousandths of each GPU; below 1000 with one GPU a task", Kind::Int { min: 1, max: 1000 }, "1000"),
-        Knob::new("cpu", "CPU of each task", Kind::Float { min: 0.0, max: 4e6 }, "0").unit("cores"),
-        Knob::new("memory", "memory of each task", Kind::Size, "0"),
+        Knob::new("cpu", "CPU of the job in all, spread over its tasks", Kind::Float { min: 0.0, max: 4e6 }, "0").unit("cores"),
+        Knob::new("memory", "memory of the job in all, spread over its tasks", Kind::Size, "0"),
         Knob::optional("models", "GPU models it accepts; unset: any", NAMES),
         Knob::optional("pools", "pools it accepts; unset: any", NAMES),
         Knob::optional("account", "who is charged", Kind::Text),

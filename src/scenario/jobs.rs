@@ -1,6 +1,6 @@
 //! Jobs written out in the scenario itself.
 
-use super::accounts::Plan;
+use super::accounts::{Plan, UNNAMED};
 use crate::form::{Fault, Faults, Filled};
 use crate::ids::JobId;
 use crate::registry::{Knobs, Value};
@@ -71,9 +71,8 @@ fn job(
     let work = knobs.opt_span("runtime").unwrap_or(SimSpan::HOUR);
     let mut job = Job::new(name, submit, catalog.shape(&shape), work);
     around.plan.check_leaf(knobs.opt_text("account"), table.place("account"), faults);
-    // "" is the account of work that names none; the plan knows what to do with it.
-    job.account = catalog.account(knobs.opt_text("account").unwrap_or(""));
-    job.user = catalog.user(knobs.opt_text("user").unwrap_or(""));
+    job.account = catalog.account(knobs.opt_text("account").unwrap_or(UNNAMED));
+    job.user = catalog.user(knobs.opt_text("user").unwrap_or(UNNAMED));
     if let Some(class) = knobs.opt_text("class") {
         job.class = catalog.class(class);
     }

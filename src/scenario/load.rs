@@ -132,8 +132,6 @@ struct Loader {
 
 impl Loader {
     fn load(mut self, path: &Path, file: &Filled) -> Result<Scenario, Error> {
-        // The name of a user, class and pool that nobody names is row 0 of its table.
-        self.catalog.user("");
         let mut spec = ClusterSpec::default();
         let mut windows_for = Vec::new();
         let plan = accounts::Plan::read(file.part("accounts"), &self.folders, &mut self.faults);
@@ -306,6 +304,21 @@ impl Scenario {
         self.notes.extend(notes);
         Ok(())
     }
+}
+
+/// The policies that a scenario file names and that can be found, whatever else is wrong with it: so that faults of the file
+/// and of its policies are shown at once.
+pub fn named_policies(path: &Path, settings: &[Setting]) -> Vec<(String, Place)> {
+    let mut ignored = Faults::new();
+    let Some(mut root) = Node::read_file(path, &path.display().to_string(), &mut ignored) else { return Vec::new() };
+    for setting in settings {
+        setting.apply(&mut root, &mut ignored);
+    }
+    let file = check(&form::SCENARIO, &root, &mut ignored);
+    let folders = Folders::of(path);
+    let mut loader = Loader { folders: folders.clone(), catalog: Catalog::default(), faults: ignored, problems: Vec::new() };
+    let (named, ..) = loader.run(file.part("run"));
+    named.into_iter().filter(|(name, _)| policies::exists(name, &folders)).collect()
 }
 
 /// The path of a scenario below `scenarios/`, without its ending.

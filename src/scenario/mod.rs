@@ -14,7 +14,7 @@ mod settings;
 mod wire;
 
 pub use form::SCENARIO;
-pub use load::Scenario;
+pub use load::{Scenario, named_policies};
 pub use paths::Folders;
 pub use policies::{POLICY, find_policy};
 pub use settings::contract;

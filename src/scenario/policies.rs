@@ -79,6 +79,11 @@ fn locate(name: &str, folders: &Folders) -> Option<Found> {
     SHIPPED.iter().find(|(it, _)| *it == name).map(|(_, text)| Found::Shipped(text))
 }
 
+/// Whether a policy of that name, or at that path, can be found.
+pub fn exists(name: &str, folders: &Folders) -> bool {
+    locate(name, folders).is_some()
+}
+
 /// Names of the policies that can be found, shipped ones included, in order of name.
 pub fn known(folders: &Folders) -> Vec<String> {
     let mut names: Vec<String> = SHIPPED.iter().map(|(name, _)| (*name).to_owned()).collect();
