@@ -32,7 +32,11 @@ pub fn report(_scenario: &Scenario, runs: Vec<Ran>) -> Result<Report, Error> {
 }
 /// The report as a terminal shows it.
 pub fn terminal(report: &Report) -> String {
-    report.runs.iter().map(|run| format!("{} {} {:?} {}\n", run.policy, run.case.seed, run.outcome.counters, run.wall_s)).collect()
+    report
+        .runs
+        .iter()
+        .map(|run| format!("{} {} {:?} {}\n", run.policy, run.case.seed, run.outcome.counters, run.wall_s))
+        .collect()
 }
 /// The summary as JSON.
 pub fn json(_report: &Report) -> Result<String, Error> {
@@ -47,7 +51,13 @@ pub fn audit(_case: &Case, _outcome: &Outcome) -> Result<String, Vec<String>> {
     Ok(String::new())
 }
 /// What a trace holds, as text or JSON.
-pub fn trace_info(_file: &Path, _format: Option<&str>, _nodes: Option<&Path>, _per_task: u8, _json: bool) -> Result<String, Error> {
+pub fn trace_info(
+    _file: &Path,
+    _format: Option<&str>,
+    _nodes: Option<&Path>,
+    _per_task: u8,
+    _json: bool,
+) -> Result<String, Error> {
     Err(Error::input("in work"))
 }
 /// A trace in the native format, and what was done to it.

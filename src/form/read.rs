@@ -125,7 +125,8 @@ fn check_pick(key: &str, infos: &[Info], default: &str, node: &Node, faults: &mu
             None => {
                 let info = infos.iter().find(|info| info.name == default);
                 if info.is_none() {
-                    let fault = Fault::new("`name` is missing").at(&node.at, format!("expected the name of a registered {key} here"));
+                    let fault =
+                        Fault::new("`name` is missing").at(&node.at, format!("expected the name of a registered {key} here"));
                     faults.push(fault.nearest("", names()));
                 }
                 (info, Some(entries))

@@ -50,7 +50,9 @@ impl Plan {
         }
         for change in table.parts("change") {
             let knobs = &change.knobs;
-            if let (Some(at), Some(name), Some(share)) = (knobs.opt_span("at"), knobs.opt_text("account"), knobs.opt_float("share")) {
+            if let (Some(at), Some(name), Some(share)) =
+                (knobs.opt_span("at"), knobs.opt_text("account"), knobs.opt_float("share"))
+            {
                 let place = change.place("account");
                 let path = if plan.rows.is_empty() { Some(name.to_owned()) } else { plan.any(name, place, faults) };
                 plan.changes.extend(path.map(|path| (SimTime::ZERO + at, path, share, place.clone())));
@@ -67,7 +69,9 @@ impl Plan {
                 None => name.clone(),
             };
             if name.is_empty() || name.contains('/') {
-                faults.push(Fault::new(format!("`{name}` cannot be the name of an account")).at(place, "expected a name without `/`"));
+                faults.push(
+                    Fault::new(format!("`{name}` cannot be the name of an account")).at(place, "expected a name without `/`"),
+                );
             }
             let row = self.rows.len();
             self.rows.push(Row { path, parent, share: 1.0 });
@@ -210,7 +214,8 @@ impl Plan {
             match catalog.accounts.row(path) {
                 Some(row) => changes.push(ShareChange { at: *at, account: AccountId(row), share: *share }),
                 None => {
-                    let fault = Fault::new(format!("no work charges an account `{path}`")).at(place, "expected an account of the work");
+                    let fault =
+                        Fault::new(format!("no work charges an account `{path}`")).at(place, "expected an account of the work");
                     faults.push(fault.nearest(path, catalog.accounts.rows().iter().map(String::as_str)));
                 }
             }
@@ -236,7 +241,12 @@ impl Plan {
                 None => unknown[row] = true,
             }
         }
-        let names: Vec<&str> = unknown.iter().enumerate().filter(|(_, it)| **it).map(|(row, _)| given.rows().get(row).map_or("", String::as_str)).collect();
+        let names: Vec<&str> = unknown
+            .iter()
+            .enumerate()
+            .filter(|(_, it)| **it)
+            .map(|(row, _)| given.rows().get(row).map_or("", String::as_str))
+            .collect();
         if !names.is_empty() {
             let shown: Vec<String> = names.iter().take(6).map(|name| format!("`{name}`")).collect();
             let more = if shown.len() < names.len() { format!(" and {} more", names.len() - shown.len()) } else { String::new() };

@@ -148,7 +148,9 @@ pub fn health(cluster: &Filled, nodes: &[NodeSpec], names: &NodeNames, faults: &
         }
         if until.is_some() && (what == "up" || what == "gpu-up" || what == "drain") {
             let fault = Fault::new(format!("`for` says nothing of `{what}`"));
-            faults.push(fault.at(table.key_place("for"), "it goes with `down` and `gpu-down`; drains are repaired by `engine.repair`"));
+            faults.push(
+                fault.at(table.key_place("for"), "it goes with `down` and `gpu-down`; drains are repaired by `engine.repair`"),
+            );
         }
         for node in named_nodes(table, "node", names, faults) {
             let gpu = GpuId { node, index: gpu.unwrap_or(0) };

@@ -54,7 +54,11 @@ const ENGINE: Form = Form::of(
             Kind::Choice(&["resubmit", "abandon"]),
             "resubmit",
         ),
-        Knob::optional("retries", "how often a job whose node failed is tried again; unset: always", Kind::Int { min: 0, max: 1 << 31 }),
+        Knob::optional(
+            "retries",
+            "how often a job whose node failed is tried again; unset: always",
+            Kind::Int { min: 0, max: 1 << 31 },
+        ),
         Knob::optional("repair", "how long a drained node is down; unset: until an event says it is up", Kind::SPAN),
     ],
 );
@@ -65,7 +69,11 @@ const CLUSTER: Form = Form {
     about: "the machines",
     knobs: &[
         Knob::optional("nodes", "a file with a list of nodes", Kind::Path),
-        Knob::optional("scale_to_load", "keep so many nodes, in proportion by kind, that the offered load reaches this", POSITIVE),
+        Knob::optional(
+            "scale_to_load",
+            "keep so many nodes, in proportion by kind, that the offered load reaches this",
+            POSITIVE,
+        ),
     ],
     required: &[],
     parts: &[
@@ -195,7 +203,12 @@ const JOB: Form = Form {
         Knob::new("submit", "when it is submitted", Kind::SPAN, "0"),
         Knob::new("gpus", "GPUs in all; cut into tasks that fit a node", Kind::Int { min: 0, max: 1 << 24 }, "1"),
         Knob::optional("tasks", "number of equal tasks instead", Kind::Int { min: 1, max: 1 << 24 }),
-        Knob::new("gpu_milli", "thousandths of each GPU; below 1000 with one GPU a task", Kind::Int { min: 1, max: 1000 }, "1000"),
+        Knob::new(
+            "gpu_milli",
+            "thousandths of each GPU; below 1000 with one GPU a task",
+            Kind::Int { min: 1, max: 1000 },
+            "1000",
+        ),
         Knob::new("cpu", "CPU of the job in all, spread over its tasks", Kind::Float { min: 0.0, max: 4e6 }, "0").unit("cores"),
         Knob::new("memory", "memory of the job in all, spread over its tasks", Kind::Size, "0"),
         Knob::optional("models", "GPU models it accepts; unset: any", NAMES),
@@ -227,7 +240,11 @@ const ELASTIC: Form = Form {
         "how many workers (tasks) an elastic job may hold",
         &[
             Knob::optional("max", "most workers it can use", Kind::Int { min: 1, max: 1 << 24 }),
-            Knob::optional("reference", "workers for which `runtime` is stated; unset: the job's tasks", Kind::Int { min: 1, max: 1 << 24 }),
+            Knob::optional(
+                "reference",
+                "workers for which `runtime` is stated; unset: the job's tasks",
+                Kind::Int { min: 1, max: 1 << 24 },
+            ),
             Knob::optional("alpha", "its rate is base (w / base)^alpha; unset: linear", Kind::FRACTION),
             Knob::optional("lambda", "or each worker beyond the base yields this much of a full one", Kind::FRACTION),
         ],

@@ -144,7 +144,8 @@ impl Loader {
         let measured = settings::Measured::read(file.part("run"), &mut self.faults);
         let mut notes = Vec::new();
         let work = self.work(file, &plan, &spec, &mut notes);
-        let contract = file.part("contract").map_or_else(Contract::default, |it| settings::contract(&it.knobs, Contract::default()));
+        let contract =
+            file.part("contract").map_or_else(Contract::default, |it| settings::contract(&it.knobs, Contract::default()));
         let mut all = problems(self.faults);
         all.extend(self.problems);
         let Some(work) = work.filter(|_| all.is_empty()) else { return Err(Error::Input(all)) };
@@ -165,7 +166,9 @@ impl Loader {
             engine: settings::engine(file.part("engine"), until),
             measured,
         };
-        let target = file.part("cluster").and_then(|it| it.knobs.opt_float("scale_to_load").map(|target| (target, it.place("scale_to_load"))));
+        let target = file
+            .part("cluster")
+            .and_then(|it| it.knobs.opt_float("scale_to_load").map(|target| (target, it.place("scale_to_load"))));
         scenario.settle(target)?;
         Ok(scenario)
     }
@@ -228,8 +231,10 @@ impl Loader {
         let mut named = named.into_iter().flatten();
         match (named.next(), named.next()) {
             (None, _) => {
-                let fault = Fault::new("there is no work").at(shaping.map_or(&file.at, |it| &it.at), "expected work in this file");
-                self.faults.push(fault.help("name a `trace` in `[workload]`, or write `[workload.synth]`, or jobs with `[[job]]`"));
+                let fault =
+                    Fault::new("there is no work").at(shaping.map_or(&file.at, |it| &it.at), "expected work in this file");
+                self.faults
+                    .push(fault.help("name a `trace` in `[workload]`, or write `[workload.synth]`, or jobs with `[[job]]`"));
                 return None;
             }
             (Some(one), Some(other)) => {

@@ -10,11 +10,14 @@ use std::sync::Arc;
 
 macro_rules! stage {
     ($stage:ident) => {
-        (Stage::$stage.key(), Part::Pick {
-            about: Stage::$stage.question(),
-            infos: || Stage::$stage.infos(),
-            default: Stage::$stage.default_name(),
-        })
+        (
+            Stage::$stage.key(),
+            Part::Pick {
+                about: Stage::$stage.question(),
+                infos: || Stage::$stage.infos(),
+                default: Stage::$stage.default_name(),
+            },
+        )
     };
 }
 

@@ -53,10 +53,14 @@ pub fn shape(
 
 /// Offered load: GPU time asked for over the span of submissions times capacity.
 pub fn offered_load(workload: &Workload, catalog: &Catalog, capacity: MilliGpu) -> f64 {
-    let asked: f64 = workload.jobs.iter().map(|job| {
-        let shape = &catalog.shapes.rows()[job.shape.index()];
-        shape.capacity().as_gpus_f64() * job.work.as_secs_f64()
-    }).sum();
+    let asked: f64 = workload
+        .jobs
+        .iter()
+        .map(|job| {
+            let shape = &catalog.shapes.rows()[job.shape.index()];
+            shape.capacity().as_gpus_f64() * job.work.as_secs_f64()
+        })
+        .sum();
     let span = match (workload.jobs.first(), workload.jobs.last()) {
         (Some(first), Some(last)) => last.submit.since(first.submit).as_secs_f64(),
         _ => 0.0,
