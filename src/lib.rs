@@ -16,5 +16,6 @@ pub mod ledger;
 pub mod policy;
 pub mod registry;
 pub mod seed;
+pub mod trace;
 pub mod units;
 pub mod workload;
