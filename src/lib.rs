@@ -20,5 +20,6 @@ pub mod policy;
 pub mod registry;
 pub mod scenario;
 pub mod seed;
+pub mod trace;
 pub mod units;
 pub mod workload;
