@@ -53,7 +53,7 @@ fn infos(what: What) -> Vec<Info> {
         What::Evictions => Stage::Evict.infos(),
         What::Lenders => Stage::Lend.infos(),
         What::Scalers => Stage::Scale.infos(),
-        What::Formats => wire::formats(),
+        What::Formats => crate::trace::infos(),
         What::Metrics => wire::metrics(),
         What::Reports => wire::reports(),
     }

@@ -9,9 +9,6 @@ use crate::units::SimTime;
 use crate::workload::{Catalog, Table, Workload};
 use std::collections::BTreeMap;
 
-/// Name of the account of work that names none.
-pub const UNNAMED: &str = "all";
-
 /// One account of the file.
 #[derive(Clone, Debug)]
 struct Row {
@@ -204,7 +201,7 @@ impl Plan {
             self.settle_tree(catalog, workload, &mut faults)
         } else {
             if catalog.accounts.is_empty() {
-                catalog.account(UNNAMED);
+                catalog.account(Catalog::ACCOUNT);
             }
             // A job without an account charges row 0, whatever stands there.
             AccountTree::new(catalog.accounts.rows().iter().map(|_| (None, 1.0)))

@@ -1,12 +1,14 @@
 //! The machines of a scenario: node lists, models, and what is known beforehand to happen to them.
 
+use super::accounts::Plan;
 use super::paths::Folders;
-use super::wire;
-use crate::cluster::{ClusterSpec, DemandSample, HealthEvent, ModelSpec, NodeSpec};
+use super::work;
+use crate::cluster::{ClusterSpec, DemandSample, HealthEvent, ModelSpec, NodeSpec, Window};
 use crate::error::Problem;
-use crate::form::{Fault, Faults, Filled};
+use crate::form::{Fault, Faults, Filled, Place};
 use crate::ids::{GpuId, NodeId};
 use crate::registry::Value;
+use crate::trace;
 use crate::units::{MilliGpu, SimTime};
 use crate::workload::Catalog;
 use std::collections::BTreeMap;
@@ -28,9 +30,9 @@ pub fn nodes(
     let mut nodes = Vec::new();
     let file = cluster.knobs.opt_text("nodes").and_then(|text| folders.file(text, cluster.place("nodes"), faults));
     if let Some(path) = file {
-        match wire::read_nodes(&path, catalog) {
+        match trace::read_nodes(&path, catalog) {
             Ok(read) => nodes.extend(read),
-            Err(found) => problems.extend(found),
+            Err(found) => problems.extend(work::boxed(found)),
         }
     }
     let mut unnamed = 0;
@@ -173,6 +175,32 @@ pub fn health(cluster: &Filled, nodes: &[NodeSpec], names: &NodeNames, faults: &
     events
 }
 
+/// Which accounts windows are for: the row of the window, the account's path, and the place that names it.
+pub type WindowsFor = Vec<(usize, String, Place)>;
+
+/// Maintenance windows and reservations, by start. Their accounts are rows only once the work is known.
+pub fn windows(cluster: &Filled, names: &NodeNames, plan: &Plan, faults: &mut Faults) -> (Vec<Window>, WindowsFor) {
+    let mut found = Vec::new();
+    for table in cluster.parts("window") {
+        let (Some(from), Some(until)) = (table.knobs.opt_span("from"), table.knobs.opt_span("until")) else { continue };
+        if until <= from {
+            let fault = Fault::new("this window ends before it begins");
+            faults.push(fault.at(table.place("until"), format!("expected more than `from`, {from}")));
+        }
+        let nodes = named_nodes(table, "nodes", names, faults);
+        let account = table.knobs.opt_text("account").and_then(|name| {
+            let place = table.place("account");
+            let path = if plan.has_tree() { plan.any(name, place, faults)? } else { name.to_owned() };
+            Some((path, place.clone()))
+        });
+        found.push((Window { from: SimTime::ZERO + from, until: SimTime::ZERO + until, nodes, account: None }, account));
+    }
+    found.sort_by_key(|(window, _)| window.from);
+    let (windows, accounts): (Vec<Window>, Vec<_>) = found.into_iter().unzip();
+    let accounts = accounts.into_iter().enumerate();
+    (windows, accounts.filter_map(|(row, account)| account.map(|(path, place)| (row, path, place))).collect())
+}
+
 /// Demand samples, by time.
 pub fn demand(cluster: &Filled, catalog: &Catalog, faults: &mut Faults) -> Vec<DemandSample> {
     let mut samples = Vec::new();
@@ -211,10 +239,10 @@ pub fn subset(spec: &ClusterSpec, keep: &[NodeId]) -> ClusterSpec {
         };
         Some((*at, event))
     });
-    let windows = spec.windows.iter().map(|window| crate::cluster::Window {
-        nodes: window.nodes.iter().filter_map(|node| rows[node.index()]).collect(),
-        ..window.clone()
-    });
+    let windows = spec
+        .windows
+        .iter()
+        .map(|window| Window { nodes: window.nodes.iter().filter_map(|node| rows[node.index()]).collect(), ..window.clone() });
     ClusterSpec {
         nodes: keep.iter().map(|node| spec.nodes[node.index()].clone()).collect(),
         models: spec.models.clone(),

@@ -1,10 +1,11 @@
 //! The keys of a scenario file, each described once.
 
-use super::wire;
 use crate::form::{Form, Part};
 use crate::policy::CONTRACT_KNOBS;
 use crate::registry::{Kind, Knob, SPAN_MAX};
+use crate::trace;
 use crate::units::SimSpan;
+use crate::workload::{shape, synth};
 
 const NAMES: Kind = Kind::List(&Kind::Text);
 const POSITIVE: Kind = Kind::Float { min: 1e-9, max: f64::MAX };
@@ -179,21 +180,24 @@ const CHANGE: Form = Form {
 
 const WORKLOAD: Form = Form {
     about: "the work: a trace or a generator, and how it is shaped",
-    knobs: wire::SHAPE_KNOBS,
+    knobs: shape::KNOBS,
     required: &[],
-    parts: &[("synth", Part::One(&SYNTH))],
+    parts: &[("format", FORMAT), ("synth", Part::One(&SYNTH))],
     free: None,
 };
 
+const FORMAT: Part =
+    Part::Pick { about: "the format of the trace; unset: told by its content", infos: trace::infos, default: "" };
+
 const SYNTH: Form = Form {
     about: "a seeded generator of jobs",
-    knobs: wire::SYNTH_KNOBS,
+    knobs: synth::KNOBS,
     required: &[],
     parts: &[("class", Part::Many(&SYNTH_CLASS))],
     free: None,
 };
 
-const SYNTH_CLASS: Form = Form::of("one class of generated jobs", wire::SYNTH_CLASS_KNOBS);
+const SYNTH_CLASS: Form = Form::of("one class of generated jobs", synth::CLASS_KNOBS);
 
 const JOB: Form = Form {
     about: "one job, written out",

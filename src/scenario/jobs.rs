@@ -1,6 +1,6 @@
 //! Jobs written out in the scenario itself.
 
-use super::accounts::{Plan, UNNAMED};
+use super::accounts::Plan;
 use crate::form::{Fault, Faults, Filled};
 use crate::ids::JobId;
 use crate::registry::{Knobs, Value};
@@ -71,8 +71,8 @@ fn job(
     let work = knobs.opt_span("runtime").unwrap_or(SimSpan::HOUR);
     let mut job = Job::new(name, submit, catalog.shape(&shape), work);
     around.plan.check_leaf(knobs.opt_text("account"), table.place("account"), faults);
-    job.account = catalog.account(knobs.opt_text("account").unwrap_or(UNNAMED));
-    job.user = catalog.user(knobs.opt_text("user").unwrap_or(UNNAMED));
+    job.account = catalog.account(knobs.opt_text("account").unwrap_or(Catalog::ACCOUNT));
+    job.user = catalog.user(knobs.opt_text("user").unwrap_or(Catalog::USER));
     if let Some(class) = knobs.opt_text("class") {
         job.class = catalog.class(class);
     }
@@ -107,14 +107,11 @@ fn shape(table: &Filled, per_task: u8, catalog: &Catalog, faults: &mut Faults) -
         memory_mib: u32::try_from(knobs.int("memory")).unwrap_or(u32::MAX),
         models: set(knobs, "models", table, |name| catalog.models.row(name), catalog.models.rows(), faults),
         pools: set(knobs, "pools", table, |name| catalog.pools.row(name), catalog.pools.rows(), faults),
+        milli,
         ..TaskRequest::whole(0)
     };
-    let tasks = match knobs.opt_int("tasks") {
-        Some(tasks) => tasks as u32,
-        // A share of a GPU is a task of its own.
-        None if milli < 1000 => gpus.max(1),
-        None => return Shape::whole_gpus(gpus, per_task, request),
-    };
+    let Some(tasks) = knobs.opt_int("tasks") else { return Shape::cut(gpus, per_task, request) };
+    let tasks = tasks as u32;
     if !gpus.is_multiple_of(tasks) {
         let fault = Fault::new(format!("{gpus} GPUs cannot be divided among {tasks} equal tasks"));
         faults.push(fault.at(table.place("tasks"), "expected a divisor of `gpus`"));
@@ -128,7 +125,14 @@ fn shape(table: &Filled, per_task: u8, catalog: &Catalog, faults: &mut Faults) -
         let fault = Fault::new(format!("a task of {each} GPUs is wider than any node"));
         faults.push(fault.at(table.place("tasks"), "expected at most 64 GPUs a task"));
     }
-    Shape::of(tasks, TaskRequest { gpus: each.min(64) as u8, milli: if each == 0 { 0 } else { milli }, ..request })
+    let task = TaskRequest {
+        gpus: each.min(64) as u8,
+        milli: if each == 0 { 0 } else { milli },
+        cpu_milli: request.cpu_milli.div_ceil(tasks),
+        memory_mib: request.memory_mib.div_ceil(tasks),
+        ..request
+    };
+    Shape::of(tasks, task)
 }
 
 /// The set of names that `key` lists; any, if it lists none.

@@ -1,14 +1,16 @@
 //! A whole scenario: loading, and the case of each seed.
 
-use super::{Folders, accounts, cluster, fit, form, jobs, policies, settings, wire};
-use crate::cluster::{ClusterSpec, Window};
+use super::{Folders, accounts, cluster, fit, form, policies, settings, work};
+use crate::cluster::ClusterSpec;
 use crate::engine::{Case, Contract, EngineSpec};
 use crate::error::{Error, Problem, problems};
 use crate::form::{Fault, Faults, Filled, Node, Place, Setting, check};
 use crate::ids::AccountId;
 use crate::registry::Value;
-use crate::units::{MilliGpu, SimTime};
-use crate::workload::{Catalog, Workload};
+use crate::units::SimSpan;
+use crate::workload::Catalog;
+use crate::workload::inflate::Orders;
+use crate::workload::load::offered_load;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -32,20 +34,11 @@ pub struct Scenario {
     base: Catalog,
     cluster: Arc<ClusterSpec>,
     windows_for: Vec<(usize, String, Place)>,
-    work: Work,
+    work: work::Work,
     plan: accounts::Plan,
     contract: Contract,
     engine: EngineSpec,
     measured: settings::Measured,
-}
-
-/// Where the work comes from.
-#[derive(Debug)]
-enum Work {
-    /// A trace or jobs written out, the same for all seeds before they are shaped.
-    Given { workload: Arc<Workload>, shaping: Option<Filled> },
-    /// A generator, anew for each seed.
-    Made { synth: Filled, shaping: Filled },
 }
 
 impl Scenario {
@@ -74,7 +67,7 @@ impl Scenario {
     fn case_with_notes(&self, seed: u64, notes: &mut Vec<String>) -> Result<Case, Error> {
         let mut catalog = self.base.clone();
         let capacity = self.cluster.capacity();
-        let mut workload = self.work.make(capacity, seed, &mut catalog, notes).map_err(Error::Input)?;
+        let mut workload = self.work.make(capacity, seed, &mut catalog, notes)?;
         let charged = Arc::make_mut(&mut workload);
         let (accounts, share_changes) = self.plan.settle(&mut catalog, charged)?;
         let mut cluster = self.cluster.clone();
@@ -103,25 +96,6 @@ impl Scenario {
     }
 }
 
-impl Work {
-    fn make(
-        &self,
-        capacity: MilliGpu,
-        seed: u64,
-        catalog: &mut Catalog,
-        notes: &mut Vec<String>,
-    ) -> Result<Arc<Workload>, Vec<Problem>> {
-        let (given, shaping) = match self {
-            Work::Given { workload, shaping: None } => return Ok(workload.clone()),
-            Work::Given { workload, shaping: Some(shaping) } => (Workload::clone(workload), shaping),
-            Work::Made { synth, shaping } => (wire::generate(synth, capacity, seed, catalog)?, shaping),
-        };
-        let (workload, lines) = wire::shape(shaping, given, capacity, seed, catalog)?;
-        notes.extend(lines);
-        Ok(Arc::new(workload))
-    }
-}
-
 /// A scenario on its way.
 struct Loader {
     folders: Folders,
@@ -135,15 +109,17 @@ impl Loader {
         let mut spec = ClusterSpec::default();
         let mut windows_for = Vec::new();
         let plan = accounts::Plan::read(file.part("accounts"), &self.folders, &mut self.faults);
+        let orders = work::orders(file.part("workload"), &self.folders, &mut self.faults, &mut self.problems);
         match file.part("cluster") {
-            Some(table) => windows_for = self.cluster(table, &plan, &mut spec),
+            Some(table) => windows_for = self.cluster(table, &plan, orders.as_ref(), &mut spec),
             None => self.faults.push(Fault::new("there is no cluster").at(&file.at, "expected a table `[cluster]` in this file")),
         }
         spec.models = cluster::models(file.part("cluster"), &self.catalog, &mut self.faults);
         let (policies, seed, seeds, until) = self.run(file.part("run"));
         let measured = settings::Measured::read(file.part("run"), &mut self.faults);
         let mut notes = Vec::new();
-        let work = self.work(file, &plan, &spec, &mut notes);
+        let around = work::Around { folders: &self.folders, plan: &plan, nodes: &spec.nodes, is_cut: until.is_some() };
+        let work = work::read(file, &around, orders, &mut self.catalog, &mut self.faults, &mut self.problems, &mut notes);
         let contract =
             file.part("contract").map_or_else(Contract::default, |it| settings::contract(&it.knobs, Contract::default()));
         let mut all = problems(self.faults);
@@ -173,9 +149,18 @@ impl Loader {
         Ok(scenario)
     }
 
-    fn cluster(&mut self, table: &Filled, plan: &accounts::Plan, spec: &mut ClusterSpec) -> Vec<(usize, String, Place)> {
+    fn cluster(
+        &mut self,
+        table: &Filled,
+        plan: &accounts::Plan,
+        orders: Option<&Orders>,
+        spec: &mut ClusterSpec,
+    ) -> Vec<(usize, String, Place)> {
         let faults = &mut self.faults;
         spec.nodes = cluster::nodes(table, &self.folders, &mut self.catalog, faults, &mut self.problems);
+        if let Some(orders) = orders {
+            orders.sort_nodes(&mut spec.nodes);
+        }
         let names = cluster::names(&spec.nodes, table, faults);
         // What names nodes of a list that could not be read would only be a second fault.
         if table.says("nodes") && !self.problems.is_empty() {
@@ -183,31 +168,12 @@ impl Loader {
         }
         spec.health = cluster::health(table, &spec.nodes, &names, faults);
         spec.demand = cluster::demand(table, &self.catalog, faults);
-        let mut windows = Vec::new();
-        for it in table.parts("window") {
-            let (Some(from), Some(until)) = (it.knobs.opt_span("from"), it.knobs.opt_span("until")) else { continue };
-            if until <= from {
-                let fault = Fault::new("this window ends before it begins");
-                faults.push(fault.at(it.place("until"), format!("expected more than `from`, {from}")));
-            }
-            let nodes = cluster::named_nodes(it, "nodes", &names, faults);
-            let account = it.knobs.opt_text("account").and_then(|name| {
-                let place = it.place("account");
-                let path = if plan.has_tree() { plan.any(name, place, faults)? } else { name.to_owned() };
-                Some((path, place.clone()))
-            });
-            windows.push((Window { from: SimTime::ZERO + from, until: SimTime::ZERO + until, nodes, account: None }, account));
-        }
-        windows.sort_by_key(|(window, _)| window.from);
-        let mut accounts = Vec::new();
-        for (row, (window, account)) in windows.into_iter().enumerate() {
-            spec.windows.push(window);
-            accounts.extend(account.map(|(path, place)| (row, path, place)));
-        }
+        let (windows, accounts) = cluster::windows(table, &names, plan, faults);
+        spec.windows = windows;
         accounts
     }
 
-    fn run(&mut self, run: Option<&Filled>) -> (Vec<(String, Place)>, u64, u64, Option<crate::units::SimSpan>) {
+    fn run(&mut self, run: Option<&Filled>) -> (Vec<(String, Place)>, u64, u64, Option<SimSpan>) {
         let Some(run) = run else { return (Vec::new(), 1, 1, None) };
         let place = run.place("policies").clone();
         let names = run.knobs.list("policies").iter().filter_map(|value| match value {
@@ -220,59 +186,6 @@ impl Loader {
         }
         (policies, run.knobs.int("seed") as u64, run.knobs.int("seeds") as u64, run.knobs.opt_span("until"))
     }
-
-    /// The one source of work that the file names.
-    fn work(&mut self, file: &Filled, plan: &accounts::Plan, spec: &ClusterSpec, notes: &mut Vec<String>) -> Option<Work> {
-        let shaping = file.part("workload");
-        let synth = shaping.and_then(|it| it.part("synth"));
-        let trace = shaping.filter(|it| it.says("trace"));
-        let jobs = file.parts("job");
-        let named = [trace.map(|it| it.key_place("trace")), synth.map(|it| &it.at), jobs.first().map(|it| &it.at)];
-        let mut named = named.into_iter().flatten();
-        match (named.next(), named.next()) {
-            (None, _) => {
-                let fault =
-                    Fault::new("there is no work").at(shaping.map_or(&file.at, |it| &it.at), "expected work in this file");
-                self.faults
-                    .push(fault.help("name a `trace` in `[workload]`, or write `[workload.synth]`, or jobs with `[[job]]`"));
-                return None;
-            }
-            (Some(one), Some(other)) => {
-                let fault = Fault::new("the work comes from two places").at(one, "from here").at(other, "and from here");
-                self.faults.push(fault.help("expected one of `trace`, `[workload.synth]` and `[[job]]`"));
-            }
-            (Some(_), None) => {}
-        }
-        if let Some(table) = trace {
-            let path = self.folders.file(table.knobs.text("trace"), table.place("trace"), &mut self.faults)?;
-            // A trace may be long: it is read when nothing else is wrong.
-            if !self.faults.is_empty() || !self.problems.is_empty() {
-                return None;
-            }
-            return match wire::read_trace(&path, &table.knobs, &mut self.catalog) {
-                Ok((workload, lines)) => {
-                    notes.extend(lines);
-                    Some(Work::Given { workload: Arc::new(workload), shaping: Some(table.clone()) })
-                }
-                Err(found) => {
-                    self.problems.extend(found);
-                    None
-                }
-            };
-        }
-        if let (Some(synth), Some(shaping)) = (synth, shaping) {
-            return Some(Work::Made { synth: synth.clone(), shaping: shaping.clone() });
-        }
-        let widest = spec.nodes.iter().map(|node| node.gpus).max().unwrap_or(8).clamp(1, 64);
-        let per_task = match shaping {
-            Some(it) if it.says("max_gpus_per_task") => it.knobs.int("max_gpus_per_task") as u8,
-            // A job wider than a node becomes a gang.
-            _ => widest.min(8),
-        };
-        let around = jobs::Around { per_task, plan };
-        let workload = jobs::read(jobs, &around, &mut self.catalog, &mut self.faults);
-        Some(Work::Given { workload: Arc::new(workload), shaping: shaping.cloned() })
-    }
 }
 
 impl Scenario {
@@ -282,7 +195,7 @@ impl Scenario {
         let mut case = self.case_with_notes(self.seed, &mut notes)?;
         if let Some((target, place)) = scale_to_load {
             let whole = case.cluster.capacity();
-            let load = wire::offered_load(&case.workload, &case.catalog, whole);
+            let load = offered_load(&case.workload, &case.catalog, whole);
             if load <= 0.0 {
                 let fault = Fault::new("this work offers no load, so no cluster fits it");
                 return Err(fault.at(place, "expected jobs that use GPUs and arrive at different times").into());
@@ -298,7 +211,7 @@ impl Scenario {
             case = self.case_with_notes(self.seed, &mut Vec::new())?;
         }
         let capacity = case.cluster.capacity();
-        let load = wire::offered_load(&case.workload, &case.catalog, capacity);
+        let load = offered_load(&case.workload, &case.catalog, capacity);
         let how = if scale_to_load.is_some() { "cluster as scaled" } else { "cluster" };
         notes.push(format!(
             "{how}: {} nodes, {} GPUs, {} jobs, offered load {load:.3}",

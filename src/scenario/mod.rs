@@ -11,7 +11,7 @@ mod load;
 mod paths;
 pub mod policies;
 mod settings;
-mod wire;
+mod work;
 
 pub use form::SCENARIO;
 pub use load::{Scenario, named_policies};
