@@ -13,6 +13,7 @@ pub mod cli;
 pub mod cluster;
 pub mod engine;
 pub mod error;
+pub mod facts;
 pub mod form;
 pub mod ids;
 pub mod ledger;

@@ -1,6 +1,6 @@
 //! Facts of one run, packed: what metrics, audit and explanations read.
 
-use crate::engine::Fact;
+use crate::facts::Fact;
 use crate::units::SimTime;
 
 /// All facts of one run, in order.

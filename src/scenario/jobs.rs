@@ -1,11 +1,12 @@
 //! Jobs written out in the scenario itself.
 
 use super::accounts::Plan;
+use crate::cluster::{IdSet, Shape, TaskRequest};
 use crate::form::{Fault, Faults, Filled};
 use crate::ids::JobId;
 use crate::registry::{Knobs, Value};
 use crate::units::{SimSpan, SimTime};
-use crate::workload::{Catalog, Curve, Elasticity, Extra, IdSet, Job, Shape, TaskRequest, Workload};
+use crate::workload::{Catalog, Curve, Elasticity, Extra, Job, Workload};
 use std::collections::BTreeMap;
 
 /// What the jobs of a file are checked against.

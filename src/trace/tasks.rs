@@ -3,8 +3,9 @@
 
 use super::field;
 use crate::cluster::ClusterSpec;
+use crate::cluster::{IdSet, Shape, TaskGroup, TaskRequest};
+use crate::workload::Catalog;
 use crate::workload::load::show_models;
-use crate::workload::{Catalog, IdSet, Shape, TaskGroup, TaskRequest};
 use std::fmt::Write as _;
 
 /// What a group says; `None` where it leaves it to the row.
