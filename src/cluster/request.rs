@@ -100,6 +100,32 @@ impl Shape {
         }
         Shape { groups: groups.into() }
     }
+    /// A job of `gpus` GPUs cut into tasks of at most `per_task`, full tasks first. `whole` says what the job asks for in all:
+    /// `milli` of each GPU, and CPU and memory that go with the GPUs to the tasks, rounded up. Parts of a GPU (`milli` below
+    /// 1000) are a task each.
+    pub fn cut(gpus: u32, per_task: u8, whole: TaskRequest) -> Shape {
+        let part = |of: u32, n: u32| (u64::from(of) * u64::from(n)).div_ceil(u64::from(gpus)) as u32;
+        let task = |n: u32| TaskRequest {
+            gpus: n as u8,
+            milli: whole.milli,
+            cpu_milli: part(whole.cpu_milli, n),
+            memory_mib: part(whole.memory_mib, n),
+            ..whole
+        };
+        if gpus == 0 {
+            return Shape::of(1, TaskRequest { gpus: 0, milli: 0, ..whole });
+        }
+        let per_task = if whole.milli < 1000 { 1 } else { u32::from(per_task.max(1)) };
+        let (full, rest) = (gpus / per_task, gpus % per_task);
+        let mut groups = Vec::new();
+        if 0 < full {
+            groups.push(TaskGroup { count: full, request: task(per_task) });
+        }
+        if 0 < rest {
+            groups.push(TaskGroup { count: 1, request: task(rest) });
+        }
+        Shape { groups: groups.into() }
+    }
     /// GPU capacity of the whole gang at base size.
     pub fn capacity(&self) -> MilliGpu {
         self.groups.iter().map(|group| group.request.capacity() * u64::from(group.count)).sum()
