@@ -161,6 +161,10 @@ impl Jobs {
     pub(super) fn len(&self) -> usize {
         self.rows.len()
     }
+    /// Makes room for that many jobs, so that growing never copies.
+    pub(super) fn reserve(&mut self, jobs: usize) {
+        self.rows.reserve(jobs);
+    }
     pub(super) fn add(&mut self, mut job: Job, extra: Option<Extra>) -> JobId {
         let id = JobId::from_index(self.rows.len());
         job.extra = match extra {

@@ -85,6 +85,8 @@ pub fn run(case: &Case, source: Box<dyn Source>, policy: &mut dyn Policy, watch:
 
 impl<'a> Engine<'a> {
     fn new(case: &'a Case, source: Box<dyn Source>, policy: &'a mut dyn Policy) -> Engine<'a> {
+        let mut jobs = Jobs::default();
+        jobs.reserve(source.jobs().unwrap_or(0));
         Engine {
             case,
             source,
@@ -92,7 +94,7 @@ impl<'a> Engine<'a> {
             now: SimTime::ZERO,
             events: Events::default(),
             cluster: Cluster::new(case.cluster.clone()),
-            jobs: Jobs::default(),
+            jobs,
             accounts: case.accounts.clone(),
             demand: vec![MilliGpu::ZERO; case.catalog.pools.len()],
             ledger: Ledger::default(),

@@ -83,15 +83,15 @@ pub struct Context {
 }
 
 impl Context {
-    /// The context of an empty cluster.
-    pub fn new(cluster: Cluster, counted: bool, tiers: bool) -> Context {
+    /// The context of an empty cluster, with room for a number of jobs.
+    pub fn new(cluster: Cluster, jobs: usize, counted: bool, tiers: bool) -> Context {
         Context {
             draft: cluster,
             seen: 0,
             touched: Vec::new(),
-            queue: Queue::default(),
+            queue: Queue::for_jobs(jobs),
             running: Sorted::default(),
-            known: Vec::new(),
+            known: Vec::with_capacity(jobs),
             proposed: Vec::new(),
             proposed_slots: Vec::new(),
             heard: Vec::new(),
