@@ -2,15 +2,13 @@
 //! panic; each is refused with a place, or read by a rule that the report counts.
 
 use proptest::prelude::*;
-use schedlab::cluster::NodeSpec;
+use schedlab::cluster::{IdSet, NodeSpec, Shape, TaskGroup, TaskRequest};
 use schedlab::ids::{ModelId, PoolId};
 use schedlab::registry::{Knobs, Value};
 use schedlab::trace::{self, Faults, Import, ReadOptions, TraceError};
 use schedlab::units::{MilliGpu, SimSpan, SimTime};
 use schedlab::workload::load::offered_load;
-use schedlab::workload::{
-    Catalog, Curve, Elasticity, Extra, IdSet, Job, Shape, TaskGroup, TaskRequest, Workload, inflate, shape, synth,
-};
+use schedlab::workload::{Catalog, Curve, Elasticity, Extra, Job, Workload, inflate, shape, synth};
 use std::io::{Cursor, Write as _};
 use std::path::{Path, PathBuf};
 
