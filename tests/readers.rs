@@ -115,13 +115,18 @@ fn pods_and_nodes_of_openb_read_whole() {
     let Some(gpu) = shared(&format!("{traces}/openb_node_list_gpu_node.csv.gz")) else { return };
     let gpu = trace::read_nodes(&gpu, &mut catalog).unwrap();
     assert_eq!((gpu.len(), gpu.iter().map(|node| u32::from(node.gpus)).sum::<u32>()), (1213, 6212));
-    let t4: u32 = gpu.iter().filter(|node| catalog.models.rows()[node.model.index()] == "T4").map(|node| u32::from(node.gpus)).sum();
+    let t4: u32 =
+        gpu.iter().filter(|node| catalog.models.rows()[node.model.index()] == "T4").map(|node| u32::from(node.gpus)).sum();
     assert_eq!((t4, gpu[0].cpu_milli, gpu[0].memory_mib), (842, 64_000, 262_144));
 
     for (name, pods) in [("default", 8152), ("cpu050", 7439), ("gpushare40", 8152), ("gpuspec10", 8152)] {
         let Some(path) = shared(&format!("{traces}/openb_pod_list_{name}.csv.gz")) else { return };
         let Import { workload, mut report } = trace::read(&path, None, &ReadOptions::default(), &mut catalog).unwrap();
-        assert_eq!((report.format.as_str(), report.rows, workload.jobs.len()), ("alibaba-gpu-2023", pods, pods as usize), "{name}");
+        assert_eq!(
+            (report.format.as_str(), report.rows, workload.jobs.len()),
+            ("alibaba-gpu-2023", pods, pods as usize),
+            "{name}"
+        );
         report.against(&workload, &catalog, &gpu);
         assert!(report.load.is_some_and(|load| 0.0 < load && load < 0.1), "{:?}", report.load);
         assert!(report.models.iter().any(|row| row.models == "any"));
@@ -263,7 +268,8 @@ fn one_text_reads_alike_however_it_is_packed() {
 
 #[test]
 fn faults_say_where_and_what_was_expected() {
-    let text = "id,submit,runtime,gpus\na,0,10,1\nb,1,NaN,1\nc,inf,10,1\nd,-5,10,1\ne,4,1e30,1\nf,5,10,x\ng,6,0,1\nh,7,10\na,8,10,1\n";
+    let text =
+        "id,submit,runtime,gpus\na,0,10,1\nb,1,NaN,1\nc,inf,10,1\nd,-5,10,1\ne,4,1e30,1\nf,5,10,x\ng,6,0,1\nh,7,10\na,8,10,1\n";
     insta::assert_snapshot!(messages(read(text)), @r#"
     t.csv:3:5: `runtime` is `NaN`, expected seconds above 0, or a duration such as `8h`
     t.csv:4:3: `submit` is `inf`, expected seconds from 0, or a date, as in the rows before
@@ -407,7 +413,8 @@ fn node_lists_read_back_as_written() {
     assert_eq!(trace::read_nodes(&path, &mut catalog).unwrap(), nodes);
     std::fs::write(&path, "name,gpus\nn1,8\nn2,65\nn1,8\n").unwrap();
     let faults = trace::read_nodes(&path, &mut catalog).unwrap_err();
-    let text: Vec<String> = faults.iter().map(|fault| fault.to_string().replace(&path.display().to_string(), "nodes.csv")).collect();
+    let text: Vec<String> =
+        faults.iter().map(|fault| fault.to_string().replace(&path.display().to_string(), "nodes.csv")).collect();
     assert_eq!(
         text,
         [
@@ -555,9 +562,36 @@ proptest! {
 }
 
 const HOSTILE: [&str; 30] = [
-    "", " ", "NaN", "nan", "inf", "-inf", "-1", "-0", "0", "1e308", "1e-308", "99999999999999999999999999", "9007199254740993",
-    "18446744073709551615", "4294967296", "0x10", "1,5", "\"", "\"\"", "\"a\"\"b\"", "a;b", "\u{feff}", "\u{2028}", "é", "\t", "1;2",
-    "2017-02-30 00:00:00", "9999-12-31 23:59:59", "unlimited", ";",
+    "",
+    " ",
+    "NaN",
+    "nan",
+    "inf",
+    "-inf",
+    "-1",
+    "-0",
+    "0",
+    "1e308",
+    "1e-308",
+    "99999999999999999999999999",
+    "9007199254740993",
+    "18446744073709551615",
+    "4294967296",
+    "0x10",
+    "1,5",
+    "\"",
+    "\"\"",
+    "\"a\"\"b\"",
+    "a;b",
+    "\u{feff}",
+    "\u{2028}",
+    "é",
+    "\t",
+    "1;2",
+    "2017-02-30 00:00:00",
+    "9999-12-31 23:59:59",
+    "unlimited",
+    ";",
 ];
 
 /// A workload as text, free of table rows.
@@ -634,7 +668,9 @@ fn any_workload(seed: u64, n: usize, catalog: &mut Catalog) -> Workload {
         submit = if row == 0 { 0 } else { submit + maybe(5000) as u64 };
         let submit = SimTime::from_millis(submit);
         let span = |maybe: &mut dyn FnMut(usize) -> usize| SimSpan::from_millis(1 + maybe(10_000_000) as u64);
-        let later = |maybe: &mut dyn FnMut(usize) -> usize| (maybe(3) == 0).then(|| submit.after(SimSpan::from_millis(maybe(99_999) as u64)));
+        let later = |maybe: &mut dyn FnMut(usize) -> usize| {
+            (maybe(3) == 0).then(|| submit.after(SimSpan::from_millis(maybe(99_999) as u64)))
+        };
         let after = if row == 0 || maybe(3) != 0 { Vec::new() } else { vec![JobId(maybe(row) as u32)] };
         let extra = Extra {
             after,
