@@ -9,6 +9,7 @@
 //! ```
 
 pub mod accounts;
+pub mod audit;
 pub mod cli;
 pub mod cluster;
 pub mod engine;

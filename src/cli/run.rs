@@ -6,7 +6,7 @@ use super::progress::Bars;
 use crate::engine::Case;
 use crate::error::Error;
 use crate::form::{Fault, Faults, Place, Setting, SourceText};
-use crate::ledger::audit;
+use crate::audit::audit;
 use crate::metrics::measure;
 use crate::policy::PolicySpec;
 use crate::report::{self, ReportError, Run, RunTiming, Summary, Timing, Writer};

@@ -5,8 +5,7 @@ use super::decisions::{Decision, Decisions, Release};
 use super::event::Event;
 use super::jobs::Status;
 use super::run::{Engine, Reserved};
-use crate::cluster::TaskRequest;
-use crate::cluster::{Class, Slot};
+use crate::cluster::{Class, Slot, TaskRequest};
 use crate::facts::{DecisionKind, Fact, PreemptReason, Refusal};
 use crate::ids::JobId;
 use crate::units::{SimSpan, SimTime};
@@ -59,6 +58,7 @@ impl Engine<'_> {
     fn wake_at(&mut self, at: SimTime) {
         if at < self.next_wake {
             self.next_wake = at;
+            self.wakes += 1;
             self.events.push(at, Event::Wake);
         }
     }

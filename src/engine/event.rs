@@ -94,14 +94,22 @@ impl Events {
             self.heap.push(Entry { at, order: event.rank() << 56 | self.inserted, event });
         }
     }
+    /// The next event.
+    pub fn first(&self) -> Option<Event> {
+        self.heap.peek().map(|entry| entry.event)
+    }
     /// When the next event comes.
     pub fn peek(&self) -> Option<SimTime> {
         self.heap.peek().map(|entry| entry.at)
     }
+    /// Takes the next event.
+    pub fn pop(&mut self) -> Option<Event> {
+        self.heap.pop().map(|entry| entry.event)
+    }
     /// Takes the next event if it comes at `at`.
     pub fn pop_at(&mut self, at: SimTime) -> Option<Event> {
         self.heap.peek().filter(|entry| entry.at == at)?;
-        self.heap.pop().map(|entry| entry.event)
+        self.pop()
     }
     /// How many are in flight.
     pub fn len(&self) -> usize {

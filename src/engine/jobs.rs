@@ -1,8 +1,7 @@
 //! Every job of a run and where it stands. Attempts progress by segments of constant rate.
 
 use super::case::Contract;
-use crate::cluster::Shape;
-use crate::cluster::Slot;
+use crate::cluster::{Shape, Slot};
 use crate::facts::{Amendment, QueueReason};
 use crate::ids::{Epoch, JobId};
 use crate::units::{SimSpan, SimTime};
@@ -161,6 +160,10 @@ impl Jobs {
     /// How many were submitted.
     pub(super) fn len(&self) -> usize {
         self.rows.len()
+    }
+    /// Makes room for that many jobs, so that growing never copies.
+    pub(super) fn reserve(&mut self, jobs: usize) {
+        self.rows.reserve(jobs);
     }
     pub(super) fn add(&mut self, mut job: Job, extra: Option<Extra>) -> JobId {
         let id = JobId::from_index(self.rows.len());

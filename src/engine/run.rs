@@ -4,13 +4,12 @@ use super::case::Case;
 use super::decisions::Decisions;
 use super::event::{Event, Events};
 use super::grants::Grant;
-use super::jobs::Jobs;
+use super::jobs::{Jobs, Status};
 use super::outcome::{Counters, Outcome, Progress, Watch};
 use super::policy::Policy;
 use super::view::View;
 use crate::accounts::AccountTree;
-use crate::cluster::TaskRequest;
-use crate::cluster::{Cluster, Slot};
+use crate::cluster::{Cluster, Slot, TaskRequest};
 use crate::facts::{Fact, PreemptReason};
 use crate::ids::{JobId, ReservationId, ShapeId};
 use crate::ledger::Ledger;
@@ -20,6 +19,9 @@ use std::collections::BTreeMap;
 
 /// Events between two calls of the watch.
 const WATCH_EVERY: u64 = 4096;
+
+/// Instants in a row at which a policy may only shuffle an idle cluster about before the run ends; two at which it does nothing.
+const IDLE_WAKES: u32 = 1000;
 
 /// Everything that changes during a run.
 pub(super) struct Engine<'a> {
@@ -58,6 +60,8 @@ pub(super) struct Engine<'a> {
     pub(super) fits_ever: Vec<Option<bool>>,
     /// The earliest wake-up that is already in flight.
     pub(super) next_wake: SimTime,
+    /// Wake-ups in flight, later ones that an earlier one overtook included.
+    pub(super) wakes: usize,
     pub(super) scratch: Vec<Slot>,
     decisions: Decisions,
     pub(super) pass_ns: Vec<u32>,
@@ -81,6 +85,8 @@ pub fn run(case: &Case, source: Box<dyn Source>, policy: &mut dyn Policy, watch:
 
 impl<'a> Engine<'a> {
     fn new(case: &'a Case, source: Box<dyn Source>, policy: &'a mut dyn Policy) -> Engine<'a> {
+        let mut jobs = Jobs::default();
+        jobs.reserve(source.jobs().unwrap_or(0));
         Engine {
             case,
             source,
@@ -88,7 +94,7 @@ impl<'a> Engine<'a> {
             now: SimTime::ZERO,
             events: Events::default(),
             cluster: Cluster::new(case.cluster.clone()),
-            jobs: Jobs::default(),
+            jobs,
             accounts: case.accounts.clone(),
             demand: vec![MilliGpu::ZERO; case.catalog.pools.len()],
             ledger: Ledger::default(),
@@ -106,6 +112,7 @@ impl<'a> Engine<'a> {
             active_windows: Vec::new(),
             fits_ever: vec![None; case.catalog.shapes.len()],
             next_wake: SimTime::NEVER,
+            wakes: 0,
             scratch: Vec::new(),
             decisions: Decisions::default(),
             pass_ns: Vec::new(),
@@ -136,11 +143,18 @@ impl<'a> Engine<'a> {
         let mut watched = 0;
         let mut idle_wakes = 0;
         loop {
+            while self.events.first().is_some_and(|event| self.is_stale(&event)) {
+                self.events.pop();
+            }
             let next = match (self.events.peek(), self.source.peek()) {
                 (Some(a), Some(b)) => a.min(b),
                 (Some(at), None) | (None, Some(at)) => at,
                 (None, None) => return,
             };
+            // Asking again is all that is left, and nobody waits.
+            if self.queued == 0 && self.source.peek().is_none() && self.events.len() == self.wakes {
+                return;
+            }
             if until <= next {
                 self.now = until;
                 self.tell(&Fact::Cut);
@@ -158,9 +172,10 @@ impl<'a> Engine<'a> {
                 }
             }
             let changed = self.ask(watch);
-            // Nothing runs, nothing comes, and asking again changes nothing: the rest waits for ever.
-            idle_wakes = if only_wakes && !changed && self.in_flight == 0 { idle_wakes + 1 } else { 0 };
-            if 2 < idle_wakes && self.source.peek().is_none() && self.events.len() <= 1 {
+            // Nothing runs, nothing comes, and asking again starts nothing: the rest waits for ever.
+            let idle = only_wakes && self.in_flight == 0;
+            idle_wakes = if idle { idle_wakes + if changed { 1 } else { IDLE_WAKES / 2 } } else { 0 };
+            if IDLE_WAKES <= idle_wakes && self.source.peek().is_none() && self.events.len() == self.wakes {
                 return;
             }
         }
@@ -169,12 +184,11 @@ impl<'a> Engine<'a> {
     /// Takes all events of this instant, then its arrivals, until none is left. Returns whether there were only wake-ups.
     fn take_instant(&mut self) -> bool {
         let mut only_wakes = true;
-        let mut wake = false;
         loop {
             while let Some(event) = self.events.pop_at(self.now) {
                 self.counters.events += 1;
                 if event == Event::Wake {
-                    wake = true;
+                    self.wakes -= 1;
                 } else {
                     only_wakes = false;
                     self.take(event);
@@ -190,10 +204,27 @@ impl<'a> Engine<'a> {
                 self.arrive(arrival);
             }
         }
-        if wake && self.next_wake <= self.now {
+        if self.next_wake <= self.now {
             self.next_wake = SimTime::NEVER;
         }
         only_wakes
+    }
+
+    /// Whether an event speaks of an attempt, repair or reservation that is no more. Such an event does not move time on.
+    fn is_stale(&self, event: &Event) -> bool {
+        match *event {
+            Event::Finish { job, epoch } | Event::Ready { job, epoch } => self.jobs.row(job).epoch != epoch,
+            Event::Evicted { job, attempt } => !(self.jobs.row(job).status.holds() && self.jobs.row(job).attempt == attempt),
+            Event::Repaired { node, repair } => self.repairs[node.index()] != repair,
+            Event::ReservationEnds { job, made } => self.reserved.get(&job).is_none_or(|reserved| reserved.made != made),
+            Event::Eligible { job } => self.jobs.row(job).status != Status::Held,
+            Event::Health { .. }
+            | Event::WindowEnds { .. }
+            | Event::Share { .. }
+            | Event::Demand { .. }
+            | Event::WindowBegins { .. }
+            | Event::Wake => false,
+        }
     }
 
     fn take(&mut self, event: Event) {

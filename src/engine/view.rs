@@ -3,8 +3,7 @@
 use super::case::{Case, Contract};
 use super::jobs::{JobView, Jobs};
 use crate::accounts::AccountTree;
-use crate::cluster::{Cluster, Slot, Window};
-use crate::cluster::{Shape, TaskRequest};
+use crate::cluster::{Cluster, Shape, Slot, TaskRequest, Window};
 use crate::ids::{JobId, NodeId, PoolId};
 use crate::units::{MilliGpu, SimSpan, SimTime};
 

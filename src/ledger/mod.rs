@@ -1,14 +1,12 @@
-//! Facts of one run, packed: what metrics, audit and explanations read. It does not know what the facts mean; [`audit`] does.
+//! Facts of one run, packed: what metrics, audit and explanations read. It does not know what the facts mean; [`crate::audit`] does.
 //!
 //! A fact takes 3 to 12 bytes in append-only chunks, so that growth never copies and a run of a million jobs stays small.
 
-mod audit;
 mod file;
 mod pack;
 #[cfg(test)]
 pub(crate) mod story;
 
-pub use audit::{AuditReport, audit};
 pub use file::LedgerError;
 
 use crate::facts::Fact;

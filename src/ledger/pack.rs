@@ -3,8 +3,7 @@
 //! The tag's low five bits are the variant; one bit says "same instant", one "same job as the last job named".
 
 use crate::cluster::{Class, NodeState, Slot};
-use crate::facts::Amendment;
-use crate::facts::{DecisionKind, EndReason, Fact, PreemptReason, QueueReason, Refusal, RejectReason};
+use crate::facts::{Amendment, DecisionKind, EndReason, Fact, PreemptReason, QueueReason, Refusal, RejectReason};
 use crate::ids::{AccountId, GpuId, JobId, NodeId, PoolId, ReservationId};
 use crate::units::{MilliGpu, SimSpan, SimTime};
 

@@ -2,8 +2,7 @@
 
 use super::Ledger;
 use crate::accounts::AccountTree;
-use crate::cluster::{Class, ClusterSpec, ModelSpec, NodeSpec, Slot};
-use crate::cluster::{Shape, TaskRequest};
+use crate::cluster::{Class, ClusterSpec, ModelSpec, NodeSpec, Shape, Slot, TaskRequest};
 use crate::engine::{Case, Contract, Counters, EngineSpec, Outcome};
 use crate::facts::{EndReason, Fact, PreemptReason, QueueReason};
 use crate::ids::{ClassId, JobId, ModelId, NodeId, PoolId};

@@ -6,8 +6,7 @@
 //! integers, so nothing depends on the order of sums.
 
 use super::{Build, Fragmentation, Measured, Metric, Scene};
-use crate::cluster::TaskRequest;
-use crate::cluster::{NodeState, Slot};
+use crate::cluster::{NodeState, Slot, TaskRequest};
 use crate::facts::Fact;
 use crate::ids::{JobId, ModelId, NodeId, PoolId};
 use crate::registry::Entry;

@@ -3,8 +3,7 @@
 use crate::accounts::AccountTree;
 use crate::cluster::{NodeState, Slot};
 use crate::engine::{Case, Outcome};
-use crate::facts::Amendment;
-use crate::facts::{EndReason, Fact};
+use crate::facts::{Amendment, EndReason, Fact};
 use crate::ids::{AccountId, JobId, NodeId, ShapeId};
 use crate::units::{GpuTime, MilliGpu, SimSpan, SimTime};
 use crate::workload::{Job, Workload};

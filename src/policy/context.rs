@@ -68,6 +68,8 @@ pub struct Context {
     pub freed: u64,
     /// Changes whenever the set of running jobs does.
     pub turned: u64,
+    /// Changes whenever a job started or stopped other than by a proposal of ours.
+    pub stirred: u64,
     /// The stamp of `freed` under which each shape was found not to fit.
     full: Vec<u64>,
     /// Slots of the gang being placed.
@@ -81,15 +83,15 @@ pub struct Context {
 }
 
 impl Context {
-    /// The context of an empty cluster.
-    pub fn new(cluster: Cluster, counted: bool, tiers: bool) -> Context {
+    /// The context of an empty cluster, with room for a number of jobs.
+    pub fn new(cluster: Cluster, jobs: usize, counted: bool, tiers: bool) -> Context {
         Context {
             draft: cluster,
             seen: 0,
             touched: Vec::new(),
-            queue: Queue::default(),
+            queue: Queue::for_jobs(jobs),
             running: Sorted::default(),
-            known: Vec::new(),
+            known: Vec::with_capacity(jobs),
             proposed: Vec::new(),
             proposed_slots: Vec::new(),
             heard: Vec::new(),
@@ -97,6 +99,7 @@ impl Context {
             turns: Vec::new(),
             freed: 1,
             turned: 1,
+            stirred: 1,
             full: Vec::new(),
             slots: Vec::new(),
             releases: Vec::new(),
@@ -159,7 +162,7 @@ impl Context {
                 Known::Queued => self.queue.remove(job),
                 Known::Running(ends) => {
                     self.running.remove(&Running { ends, job });
-                    self.turned += 1;
+                    self.stir();
                     if !matches!(status, Known::Running(_)) {
                         turns.push(Turn::Stopped(job));
                     }
@@ -177,7 +180,7 @@ impl Context {
                 }
                 Known::Running(ends) => {
                     self.running.insert(Running { ends, job });
-                    self.turned += 1;
+                    self.stir();
                     if !matches!(before, Known::Running(_)) {
                         turns.push(Turn::Started(job));
                     }
@@ -193,6 +196,11 @@ impl Context {
             self.known.resize(job.index() + 1, Known::Elsewhere);
         }
         self.known[job.index()]
+    }
+    /// Notes that a job started or stopped, or that time changed who may evict whom.
+    pub(super) fn stir(&mut self) {
+        self.turned += 1;
+        self.stirred += 1;
     }
     /// Takes up a start that was just proposed, as if the engine had agreed.
     pub fn propose_start(&mut self, view: &View<'_>, job: JobId) {

@@ -95,7 +95,7 @@ pub(crate) fn build(spec: &PolicySpec, case: &Case) -> Result<Box<dyn Policy>, V
     let timed = chosen.iter().any(|(_, info)| info.timed);
     let tiers = chosen.iter().any(|(_, info)| info.provides.contains(&"tiers"));
     let cluster = Cluster::new(case.cluster.clone());
-    let context = Context::new(cluster, counts_decide(case), tiers);
+    let context = Context::new(cluster, case.workload.jobs.len(), counts_decide(case), tiers);
     Ok(Box::new(Staged::new(stages, context, timed)))
 }
 

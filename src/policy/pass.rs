@@ -41,7 +41,7 @@ pub struct Pass<'a, 'v> {
 impl Pass<'_, '_> {
     /// The stamp under which a bucket that could not start stays blocked.
     fn stamp(&self) -> u64 {
-        if self.evict.is_active() { self.context.freed + self.context.turned } else { self.context.freed }
+        if self.evict.is_active() { self.context.freed + self.context.stirred } else { self.context.freed }
     }
     /// The job that comes first of those in `tier` whose bucket `bound` lets in, with an estimate of at most what it says.
     pub fn first(&self, tier: Tier, mut bound: impl FnMut(&Bucket) -> Option<u64>) -> Option<(u32, Queued)> {

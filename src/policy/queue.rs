@@ -89,6 +89,10 @@ pub struct Queue {
 }
 
 impl Queue {
+    /// An empty queue with room for a number of jobs.
+    pub fn for_jobs(jobs: usize) -> Queue {
+        Queue { places: Vec::with_capacity(jobs), ..Queue::default() }
+    }
     /// How many jobs wait.
     pub fn len(&self) -> usize {
         self.len

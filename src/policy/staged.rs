@@ -74,7 +74,7 @@ impl Policy for Staged {
         context.sync(view);
         let aged = order.begin(view);
         if aged {
-            context.turned += 1;
+            context.stir();
         }
         // Nothing that any stage looks at has changed since the last pass.
         let quiet = before == (context.freed, context.turned) && context.fresh.is_empty() && !self.first && !self.timed;

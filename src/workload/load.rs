@@ -2,8 +2,7 @@
 
 use super::job::Job;
 use super::tables::{Catalog, Workload};
-use crate::cluster::IdSet;
-use crate::cluster::NodeSpec;
+use crate::cluster::{IdSet, NodeSpec};
 use crate::ids::ModelId;
 use crate::units::{GpuTime, MilliGpu, SimSpan};
 use std::collections::BTreeMap;

@@ -1,8 +1,7 @@
 //! Sound stories pass; each corrupted one is caught with a message that names the place.
 
 use super::audit;
-use crate::cluster::{Class, NodeState, Window};
-use crate::cluster::{IdSet, Shape, TaskGroup, TaskRequest};
+use crate::cluster::{Class, IdSet, NodeState, Shape, TaskGroup, TaskRequest, Window};
 use crate::facts::{EndReason, Fact, PreemptReason, QueueReason};
 use crate::ids::{GpuId, JobId, ModelId, NodeId, PoolId, ReservationId};
 use crate::ledger::story::{Story, preemption};
