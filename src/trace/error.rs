@@ -12,7 +12,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
     /// The file as it was named.
-    pub file: PathBuf,
+    pub file: Arc<Path>,
     /// The line of the text, after decompression.
     pub line: u64,
     /// The columns, in characters, if they are known.
@@ -31,10 +31,13 @@ impl fmt::Display for Location {
 
 /// One line of a file, or the part of it around the fault, for messages that show it.
 #[derive(Clone, Debug)]
-pub struct Excerpt {
+pub struct Excerpt(Arc<Shown>);
+
+#[derive(Debug)]
+struct Shown {
     file: String,
     line: u64,
-    text: Arc<str>,
+    text: String,
     /// The fault within `text`, in bytes.
     span: Range<usize>,
     /// Bytes of the line that were cut off before `text`.
@@ -46,7 +49,7 @@ impl Excerpt {
     const WIDTH: usize = 160;
 
     /// The excerpt of `line`, whose bytes `range` are at fault (`None`: all of it), and the place it shows.
-    pub(crate) fn new(file: &Path, number: u64, line: &[u8], range: Option<Range<usize>>) -> (Location, Excerpt) {
+    pub(crate) fn new(file: &Arc<Path>, number: u64, line: &[u8], range: Option<Range<usize>>) -> (Location, Excerpt) {
         let range = range.map(|it| it.start.min(line.len())..it.end.min(line.len()));
         let whole = range.clone().unwrap_or(0..line.len());
         let cut = if line.len() <= Excerpt::WIDTH { 0 } else { whole.start.saturating_sub(Excerpt::WIDTH / 2) };
@@ -64,21 +67,22 @@ impl Excerpt {
             start..start + String::from_utf8_lossy(&line[it.start..it.end]).chars().count() as u64
         });
         let span = before.len()..before.len() + fault.len();
-        let excerpt =
-            Excerpt { file: file.display().to_string(), line: number, text: format!("{before}{fault}{after}").into(), span, cut };
-        (Location { file: file.to_owned(), line: number, columns }, excerpt)
+        let text = format!("{before}{fault}{after}");
+        let excerpt = Excerpt(Arc::new(Shown { file: file.display().to_string(), line: number, text, span, cut }));
+        (Location { file: file.clone(), line: number, columns }, excerpt)
     }
     /// The faulty part, for a label.
     pub(crate) fn span(&self) -> SourceSpan {
-        self.span.clone().into()
+        self.0.span.clone().into()
     }
 }
 
 impl SourceCode for Excerpt {
     fn read_span<'a>(&'a self, _: &SourceSpan, _: usize, _: usize) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
-        let all = SourceSpan::from(0..self.text.len());
-        let row = self.line.saturating_sub(1) as usize;
-        Ok(Box::new(MietteSpanContents::new_named(self.file.clone(), self.text.as_bytes(), all, row, self.cut, 1)))
+        let Shown { file, line, text, cut, .. } = &*self.0;
+        let all = SourceSpan::from(0..text.len());
+        let row = line.saturating_sub(1) as usize;
+        Ok(Box::new(MietteSpanContents::new_named(file.clone(), text.as_bytes(), all, row, *cut, 1)))
     }
 }
 
@@ -215,7 +219,7 @@ pub enum TraceError {
         /// Its column.
         field: &'static str,
         /// What it holds.
-        value: String,
+        value: Box<str>,
         /// What it should hold.
         expected: &'static str,
         /// The row's text.
@@ -304,7 +308,7 @@ pub enum TraceError {
 impl TraceError {
     /// A fault of one field, or of all of the row where `range` is `None`.
     pub(crate) fn bad_row(
-        file: &Path,
+        file: &Arc<Path>,
         number: u64,
         line: &[u8],
         range: Option<Range<usize>>,

@@ -71,7 +71,7 @@ impl Lines {
     pub fn new(path: &Path, stream: Box<dyn Read>) -> Result<Lines, TraceError> {
         let mut head = Head::new(stream, 8);
         let magic = head.bytes.clone();
-        let at = || Location { file: path.to_owned(), line: 1, columns: None };
+        let at = || Location { file: path.into(), line: 1, columns: None };
         let foreign = |found| Err(TraceError::NotText { at: at(), found });
         let packed: Box<dyn Read> = match magic.as_slice() {
             [0x1f, 0x8b, ..] => Box::new(flate2::read::MultiGzDecoder::new(BufReader::with_capacity(1 << 16, head))),
@@ -102,7 +102,7 @@ impl Lines {
             let line = head.bytes[..zero].iter().filter(|&&byte| byte == b'\n').count() as u64 + 1;
             let tar = head.bytes.get(257..262) == Some(b"ustar");
             let found = if tar { "it looks like a tar archive" } else { "it holds a zero byte" };
-            return Err(TraceError::NotText { at: Location { file: path.to_owned(), line, columns: None }, found });
+            return Err(TraceError::NotText { at: Location { file: path.into(), line, columns: None }, found });
         }
         if head.bytes.starts_with(&[0xef, 0xbb, 0xbf]) {
             head.next = 3; // a byte-order mark
@@ -158,6 +158,6 @@ impl Lines {
         self.number
     }
     fn at(&self, line: u64) -> Location {
-        Location { file: self.file.to_path_buf(), line, columns: None }
+        Location { file: self.file.clone(), line, columns: None }
     }
 }

@@ -218,7 +218,7 @@ impl<'c> Intake<'c> {
         doubles.sort_unstable();
         for (row, first) in doubles {
             let name = names.get(row).to_owned();
-            let at = Location { file: self.file.to_path_buf(), line: self.lines[row as usize], columns: None };
+            let at = Location { file: self.file.clone(), line: self.lines[row as usize], columns: None };
             self.faults.push(TraceError::DoubleId { at, what: "job", name, first: self.lines[first as usize] });
         }
         index
@@ -259,7 +259,7 @@ impl<'c> Intake<'c> {
         self.workload.names.text_len()
     }
     fn at(&self, line: u64) -> Location {
-        Location { file: self.file.to_path_buf(), line, columns: None }
+        Location { file: self.file.clone(), line, columns: None }
     }
     fn too_many(&mut self, line: u64, what: &'static str, most: u64) {
         let at = self.at(line);

@@ -59,7 +59,7 @@ fn read_nodes_from(lines: Lines, path: &Path, catalog: &mut Catalog) -> Result<V
                 continue;
             }
             let (Some(name), Some(gpus)) = (name, gpus) else { continue };
-            let at = || Location { file: path.to_owned(), line, columns: None };
+            let at = || Location { file: path.into(), line, columns: None };
             if let Some(&first) = seen.get(name) {
                 faults.push(TraceError::DoubleId { at: at(), what: "node", name: name.to_owned(), first });
                 continue;

@@ -119,7 +119,7 @@ fn read(lines: Lines, options: &ReadOptions, intake: &mut Intake<'_>) {
         let preceding = row.need(PRECEDING, ROW_OR_UNKNOWN, |text| count(text, u64::MAX));
         let (width, user_text, group_text, queue_text) = (row.width(), row.get(USER), row.get(GROUP), row.get(QUEUE));
         let word = |known: Option<Option<u64>>, text: Option<&[u8]>, other: &str| -> String {
-            let name = known.flatten().and_then(|_| text).and_then(field::word);
+            let name = known.flatten().and(text).and_then(field::word);
             name.unwrap_or(other).to_owned()
         };
         if !row.is_sound() {

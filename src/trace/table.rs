@@ -173,13 +173,21 @@ impl<'t> Row<'t> {
         self.table.fields.len()
     }
     /// A field without the white space around it; `None` if its column is absent or the field is empty.
+    #[inline]
     pub fn get(&self, column: usize) -> Option<&'t [u8]> {
-        let range = self.table.fields[self.table.places[column]?].clone();
+        match self.table.places[column] {
+            None => None, // most columns, in most files
+            Some(place) => self.at(place),
+        }
+    }
+    fn at(&self, place: usize) -> Option<&'t [u8]> {
+        let range = self.table.fields[place].clone();
         let text = if self.quoted { &self.table.text[..] } else { self.table.lines.line() };
         let value = field::trim(&text[range]);
         (!value.is_empty()).then_some(value)
     }
     /// A field read by `read`; `None` if it is empty, or wrong, which is a fault.
+    #[inline]
     pub fn parse<T>(&mut self, column: usize, expected: &'static str, read: impl FnOnce(&'t [u8]) -> Option<T>) -> Option<T> {
         let value = read(self.get(column)?);
         if value.is_none() {
@@ -200,7 +208,7 @@ impl<'t> Row<'t> {
         let line = self.table.lines.line();
         let range = self.table.places[column].and_then(|place| raw_range(line, self.table.cut, place));
         let value: String = String::from_utf8_lossy(self.get(column).unwrap_or_default()).chars().take(60).collect();
-        let value = value.replace(char::is_control, "\u{fffd}");
+        let value = value.replace(char::is_control, "\u{fffd}").into_boxed_str();
         let (at, row) = Excerpt::new(self.table.lines.file(), self.line(), line, range);
         let span = row.span();
         let field = self.table.columns[column].name;
@@ -292,7 +300,7 @@ fn split(line: &[u8], cut: Cut, fields: &mut Vec<Range<usize>>, text: &mut Vec<u
             }
             fields.push(start..line.len());
             if quotes != 0 {
-                if quotes % 2 != 0 {
+                if !quotes.is_multiple_of(2) {
                     return Err(("a quote is not closed on its line".into(), "quotes in pairs".into()));
                 }
                 unquote(line, fields, text);

@@ -38,6 +38,11 @@ const SHUFFLE: u64 = u64::MAX;
 const DRAW: u64 = u64::MAX - 1;
 const DROP: u64 = u64::MAX - 2;
 
+/// Whether a job never leaves.
+pub fn is_endless(job: &Job) -> bool {
+    ENDLESS <= job.work
+}
+
 /// The jobs shuffled, then drawn again (or dropped at random) until they ask for `share` of `capacity`. Growth stops at the first
 /// draw whose milli-GPU *per GPU* would pass the target. Says what it did.
 pub fn to_share(workload: Workload, catalog: &Catalog, capacity: MilliGpu, share: f64, seed: u64) -> (Workload, String) {

@@ -200,6 +200,9 @@ impl Synth {
             fault(None, knob, "24 weights of hours (7 of weekdays), not all of them 0");
             Rhythm::default()
         });
+        if rhythm.is_silent(knobs.span("span")) {
+            fault(None, "span", "a span that has an hour with a weight");
+        }
         let accounts = mix(knobs.text("accounts"), |text| Some(text.to_owned()));
         if accounts.is_none() {
             fault(None, "accounts", ACCOUNTS);

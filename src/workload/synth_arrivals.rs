@@ -34,6 +34,11 @@ impl Rhythm {
         let weights = (0..168).map(|hour| weekdays[hour / 24] * hours[hour % 24]).collect();
         Ok(Rhythm { weights, start: start % 7 * 24 })
     }
+    /// Whether no hour of `span` has a weight, so that nothing could arrive.
+    pub fn is_silent(&self, span: SimSpan) -> bool {
+        let hours = span.as_millis().div_ceil(SimSpan::HOUR.as_millis());
+        (0..hours.min(168)).all(|hour| self.weight(hour) == 0.0)
+    }
     fn weight(&self, hour: u64) -> f64 {
         self.weights[(hour as usize + self.start) % 168]
     }
