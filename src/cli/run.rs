@@ -3,10 +3,10 @@
 use super::args::RunArgs;
 use super::output;
 use super::progress::Bars;
+use crate::audit::audit;
 use crate::engine::Case;
 use crate::error::Error;
 use crate::form::{Fault, Faults, Place, Setting, SourceText};
-use crate::audit::audit;
 use crate::metrics::measure;
 use crate::policy::PolicySpec;
 use crate::report::{self, ReportError, Run, RunTiming, Summary, Timing, Writer};
