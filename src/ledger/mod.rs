@@ -8,7 +8,7 @@ mod pack;
 #[cfg(test)]
 pub(crate) mod story;
 
-pub use audit::{AuditReport, audit};
+pub use audit::{AuditReport, VIOLATIONS_MAX, audit};
 pub use file::LedgerError;
 
 use crate::engine::Fact;
