@@ -146,8 +146,8 @@ impl Machines {
         let (case, row) = (faults.case, &faults.jobs[job.index()]);
         let spec = &case.cluster.nodes[slot.node.index()];
         let shape = &case.catalog.shapes.rows()[row.shape.index()];
-        let (who, place) = (faults.job(job), faults.node(slot.node));
         let Some(group) = shape.groups.get(usize::from(slot.group)) else {
+            let (who, place) = (faults.job(job), faults.node(slot.node));
             faults.say(format!("{who} claims for a task group it does not have, on {place}"));
             return;
         };
@@ -193,6 +193,7 @@ impl Machines {
             gpu.free = gpu.free.saturating_sub(u64::from(slot.milli));
         }
         for wrong in wrong {
+            let (who, place) = (faults.job(job), faults.node(slot.node));
             faults.say(format!("{who} claims a slot on {place}, {wrong}"));
         }
         self.held.entry(job).or_default().push(Holding { slot, since: faults.at });
