@@ -2,10 +2,12 @@
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use schedlab::accounts::AccountTree;
+use schedlab::audit::audit;
 use schedlab::cluster::{Class, ClusterSpec, ModelSpec, NodeSpec, Slot};
-use schedlab::engine::{Case, Contract, Counters, EndReason, EngineSpec, Fact, Outcome, QueueReason};
+use schedlab::engine::{Case, Contract, Counters, EngineSpec, Outcome};
+use schedlab::facts::{EndReason, Fact, QueueReason};
 use schedlab::ids::{JobId, ModelId, NodeId, PoolId};
-use schedlab::ledger::{Ledger, audit};
+use schedlab::ledger::Ledger;
 use schedlab::metrics::measure;
 use schedlab::report::write_tables;
 use schedlab::units::{SimSpan, SimTime};

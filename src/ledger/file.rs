@@ -135,7 +135,7 @@ fn part<const N: usize>(head: &[u8; HEAD], from: usize) -> [u8; N] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Fact;
+    use crate::facts::Fact;
     use crate::ids::JobId;
     use crate::units::SimTime;
 

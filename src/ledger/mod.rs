@@ -1,17 +1,15 @@
-//! Facts of one run, packed: what metrics, audit and explanations read. It does not know what the facts mean; [`audit`] does.
+//! Facts of one run, packed: what metrics, audit and explanations read. It does not know what the facts mean; [`crate::audit`] does.
 //!
 //! A fact takes 3 to 12 bytes in append-only chunks, so that growth never copies and a run of a million jobs stays small.
 
-mod audit;
 mod file;
 mod pack;
 #[cfg(test)]
 pub(crate) mod story;
 
-pub use audit::{AuditReport, VIOLATIONS_MAX, audit};
 pub use file::LedgerError;
 
-use crate::engine::Fact;
+use crate::facts::Fact;
 use crate::units::SimTime;
 use pack::Codec;
 

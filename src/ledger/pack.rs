@@ -2,11 +2,10 @@
 //!
 //! The tag's low five bits are the variant; one bit says "same instant", one "same job as the last job named".
 
-use crate::cluster::{Class, Slot};
-use crate::engine::{DecisionKind, EndReason, Fact, NodeState, PreemptReason, QueueReason, Refusal, RejectReason};
+use crate::cluster::{Class, NodeState, Slot};
+use crate::facts::{Amendment, DecisionKind, EndReason, Fact, PreemptReason, QueueReason, Refusal, RejectReason};
 use crate::ids::{AccountId, GpuId, JobId, NodeId, PoolId, ReservationId};
 use crate::units::{MilliGpu, SimSpan, SimTime};
-use crate::workload::Amendment;
 
 /// More bytes than any fact takes.
 pub(super) const FACT_MAX: usize = 64;

@@ -2,11 +2,12 @@
 
 use super::Ledger;
 use crate::accounts::AccountTree;
-use crate::cluster::{Class, ClusterSpec, ModelSpec, NodeSpec, Slot};
-use crate::engine::{Case, Contract, Counters, EndReason, EngineSpec, Fact, Outcome, PreemptReason, QueueReason};
+use crate::cluster::{Class, ClusterSpec, ModelSpec, NodeSpec, Shape, Slot, TaskRequest};
+use crate::engine::{Case, Contract, Counters, EngineSpec, Outcome};
+use crate::facts::{EndReason, Fact, PreemptReason, QueueReason};
 use crate::ids::{ClassId, JobId, ModelId, NodeId, PoolId};
 use crate::units::{SimSpan, SimTime};
-use crate::workload::{Catalog, Extra, Job, Shape, TaskRequest, Workload};
+use crate::workload::{Catalog, Extra, Job, Workload};
 use std::sync::Arc;
 
 /// A run in the making. Jobs are added in order of submit time; facts in order of time.

@@ -4,7 +4,7 @@
 
 use super::spread::Spans;
 use super::{AccountFigures, Build, Delivered, Level, Measured, Metric, Scene, Stage};
-use crate::engine::Fact;
+use crate::facts::Fact;
 use crate::ids::{AccountId, JobId};
 use crate::registry::Entry;
 use crate::units::{GpuTime, SimSpan, SimTime};

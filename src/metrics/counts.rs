@@ -1,7 +1,7 @@
 //! How many jobs came to what end.
 
 use super::{Build, JobCounts, Measured, Metric, Scene, Stage};
-use crate::engine::EndReason;
+use crate::facts::EndReason;
 use crate::registry::Entry;
 
 /// Outcomes of jobs.

@@ -6,12 +6,12 @@
 //! integers, so nothing depends on the order of sums.
 
 use super::{Build, Fragmentation, Measured, Metric, Scene};
-use crate::cluster::Slot;
-use crate::engine::{Fact, NodeState};
+use crate::cluster::{NodeState, Slot, TaskRequest};
+use crate::facts::Fact;
 use crate::ids::{JobId, ModelId, NodeId, PoolId};
 use crate::registry::Entry;
 use crate::units::{GpuTime, MilliGpu, SimTime};
-use crate::workload::{Catalog, TaskRequest, Workload};
+use crate::workload::{Catalog, Workload};
 use std::collections::BTreeMap;
 
 /// Fragmentation of free GPUs.

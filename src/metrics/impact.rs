@@ -2,7 +2,7 @@
 
 use super::capacity::share;
 use super::{Build, LOOKBACK, Measured, Metric, Scene, Stage};
-use crate::engine::Fact;
+use crate::facts::Fact;
 use crate::ids::AccountId;
 use crate::registry::Entry;
 use crate::units::{GpuTime, MilliGpu, SimTime};

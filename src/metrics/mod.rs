@@ -31,7 +31,8 @@ pub use rows::{AttemptEnd, AttemptRow, JobRow, Recorded, TimelineRow, record};
 pub use scene::{Level, Life, Scene, Stage};
 pub use spread::{Quantile, Spread};
 
-use crate::engine::{Case, Fact, Outcome};
+use crate::engine::{Case, Outcome};
+use crate::facts::Fact;
 use crate::registry::{Entry, Info};
 use crate::units::SimTime;
 

@@ -1,7 +1,7 @@
 //! What was stopped on the way: by the scheduler, and with a failing node or GPU.
 
 use super::{Build, Failures, Measured, Metric, Preemption, Scene};
-use crate::engine::Fact;
+use crate::facts::Fact;
 use crate::registry::Entry;
 use crate::units::GpuTime;
 

@@ -3,7 +3,8 @@
 use super::accounts::Accounts;
 use super::fragmentation::Fragments;
 use super::{HourRow, Measured, Metric, Scene, Stage, replay};
-use crate::engine::{Case, EndReason, Fact, Outcome};
+use crate::engine::{Case, Outcome};
+use crate::facts::{EndReason, Fact};
 use crate::ids::JobId;
 use crate::units::{GpuTime, MilliGpu, SimSpan, SimTime};
 use std::cell::RefCell;

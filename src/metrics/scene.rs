@@ -1,11 +1,12 @@
 //! The run as its facts tell it, up to now: what every job went through, what is held, wanted and healthy.
 
 use crate::accounts::AccountTree;
-use crate::cluster::Slot;
-use crate::engine::{Case, EndReason, Fact, NodeState, Outcome};
+use crate::cluster::{NodeState, Slot};
+use crate::engine::{Case, Outcome};
+use crate::facts::{Amendment, EndReason, Fact};
 use crate::ids::{AccountId, JobId, NodeId, ShapeId};
 use crate::units::{GpuTime, MilliGpu, SimSpan, SimTime};
-use crate::workload::{Amendment, Job, Workload};
+use crate::workload::{Job, Workload};
 
 /// Where a job stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,12 @@
 //! Small stories with figures worked out by hand.
 
 use super::*;
-use crate::engine::{EndReason, NodeState, PreemptReason, QueueReason, RejectReason};
+use crate::cluster::{NodeState, Shape, TaskRequest};
+use crate::facts::{EndReason, PreemptReason, QueueReason, RejectReason};
 use crate::ids::NodeId;
 use crate::ledger::story::{Story, preemption};
 use crate::units::{GpuTime, MilliGpu, SimSpan};
-use crate::workload::{Extra, Shape, TaskRequest};
+use crate::workload::Extra;
 
 fn measured(story: &Story) -> Measured {
     let (case, outcome) = story.told();
@@ -269,7 +270,7 @@ fn a_changed_declaration_counts_from_the_next_attempt() {
     story.account("x", 1.0);
     let a = story.job("A", 0, 1, 10);
     story.charge(a, "x", 0);
-    let change = crate::workload::Amendment::MinRuntime(Some(SimSpan::from_secs(5)));
+    let change = crate::facts::Amendment::MinRuntime(Some(SimSpan::from_secs(5)));
     story.at(0).submit(a).start(a, &[(0, 1)]).at(2).fact(Fact::Amended { job: a, change });
     story.at(4).fact(Fact::Preempted { job: a, by: None, reason: PreemptReason::Drain, lost: SimSpan::ZERO });
     story.queue(a, QueueReason::Requeued).at(6).start(a, &[(0, 1)]).at(12).complete(a);

@@ -1,8 +1,9 @@
 //! The hash of what runs were given, so that only like is compared with like. The policy and its contract have no part in it.
 
+use crate::cluster::Shape;
 use crate::engine::Case;
 use crate::units::SimTime;
-use crate::workload::{Curve, Extra, Shape, Workload};
+use crate::workload::{Curve, Extra, Workload};
 use std::sync::Arc;
 
 /// `blake3:` and the hash of workload, cluster, horizon and seeds of all cases, in order. Equal inputs have equal hashes whatever the

@@ -2,7 +2,8 @@
 
 use super::columns::{Column, DataType, TABLES};
 use super::writer::ReportError;
-use crate::engine::{Case, EndReason, Outcome};
+use crate::engine::{Case, Outcome};
+use crate::facts::EndReason;
 use crate::ids::JobId;
 use crate::metrics::{AttemptEnd, HourRow, Recorded, Stage, record};
 use crate::units::{GpuTime, SimSpan, SimTime};

@@ -1,7 +1,7 @@
 //! Whole reports of small stories, as snapshots, and the files read back.
 
 use super::*;
-use crate::engine::{EndReason, Fact};
+use crate::facts::{EndReason, Fact};
 use crate::ledger::story::{Story, preemption};
 use crate::metrics::measure;
 use crate::units::SimTime;

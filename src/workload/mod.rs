@@ -2,10 +2,17 @@
 //!
 //! It does not know the cluster's state or any policy.
 
+pub mod inflate;
 mod job;
+pub mod load;
+pub mod shape;
+mod shape_select;
 mod source;
+pub mod synth;
+mod synth_arrivals;
 mod tables;
 
-pub use job::{Curve, Elasticity, Extra, IdSet, Job, Shape, TaskGroup, TaskRequest};
-pub use source::{Amendment, Arrival, Replay, Source};
+pub use job::{Curve, Elasticity, Extra, Job};
+pub use shape_select::{rebase, select};
+pub use source::{Arrival, Replay, Source};
 pub use tables::{Catalog, Names, Table, Workload};

@@ -1,6 +1,7 @@
 //! Tables of names and shapes shared by cluster, workload and reports, and the jobs of a recorded or generated history.
 
-use super::job::{Extra, Job, Shape};
+use super::job::{Extra, Job};
+use crate::cluster::Shape;
 use crate::ids::{AccountId, ClassId, ModelId, PoolId, ShapeId, UserId};
 use std::collections::BTreeMap;
 
@@ -76,6 +77,10 @@ impl Names {
         let start = if row == 0 { 0 } else { self.ends[row - 1] as usize };
         &self.text[start..self.ends[row] as usize]
     }
+    /// Bytes of all names, of which there may be 2^32 - 1.
+    pub fn text_len(&self) -> usize {
+        self.text.len()
+    }
     /// How many names.
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -115,12 +120,18 @@ impl Default for Catalog {
         };
         catalog.model("");
         catalog.pool("main");
-        catalog.class("all");
+        catalog.class(Catalog::CLASS);
         catalog
     }
 }
 
 impl Catalog {
+    /// The account of jobs that name none.
+    pub const ACCOUNT: &str = "all";
+    /// The user of jobs that name none.
+    pub const USER: &str = "all";
+    /// The class of jobs that name none.
+    pub const CLASS: &str = "all";
     /// Most models, and most pools: they are kept as sets of 64 bits.
     pub const SET_MAX: usize = 64;
 

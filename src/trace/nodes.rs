@@ -1,0 +1,110 @@
+//! Node lists: ours, and that of the openb traces; told by the header.
+
+use super::Faults;
+use super::error::{Location, TraceError};
+use super::field;
+use super::input::Lines;
+use super::table::{Column, Table};
+use crate::cluster::{ClusterSpec, NodeSpec};
+use crate::workload::Catalog;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::Path;
+
+const NAME: usize = 0;
+const GPUS: usize = 1;
+const MODEL: usize = 2;
+const CPU: usize = 3;
+const MEMORY: usize = 4;
+const POOL: usize = 5;
+const DOMAIN: usize = 6;
+static COLUMNS: [Column; 7] = [
+    Column::needed("name").or("sn"),
+    Column::needed("gpus").or("gpu"),
+    Column::optional("model"),
+    Column::optional("cpu_milli"),
+    Column::optional("memory_mib"),
+    Column::optional("pool"),
+    Column::optional("domain"),
+];
+
+/// CPU (milli-cores) and memory (MiB) of a node whose list does not say: more than any task asks for.
+const AMPLE: u64 = 1 << 40;
+
+/// Reads a node list: `name,gpus` and, if they are there, `model,cpu_milli,memory_mib,pool,domain`; or the openb header
+/// `sn,cpu_milli,memory_mib,gpu,model`. CPU or memory that is not stated is ample.
+///
+/// - Errors: every fault of the file.
+pub fn read_nodes(path: &Path, catalog: &mut Catalog) -> Result<Vec<NodeSpec>, Vec<TraceError>> {
+    let lines = Lines::open(path).map_err(|fault| vec![fault])?;
+    read_nodes_from(lines, path, catalog)
+}
+
+fn read_nodes_from(lines: Lines, path: &Path, catalog: &mut Catalog) -> Result<Vec<NodeSpec>, Vec<TraceError>> {
+    let mut faults = Faults::default();
+    let mut nodes = Vec::new();
+    let mut seen: BTreeMap<String, u64> = BTreeMap::new();
+    if let Some(mut table) = Table::with_header(lines, &COLUMNS, &mut faults) {
+        while let Some(mut row) = table.next(&mut faults, None, &mut |_| ()) {
+            let line = row.line();
+            let most = u64::from(ClusterSpec::GPUS_MAX);
+            let name = row.need(NAME, "a name", field::word);
+            let gpus = row.need(GPUS, "a whole number of GPUs, at most 64", |text| field::uint(text, most));
+            let model = row.parse(MODEL, "the name of a GPU model", field::word);
+            let cpu = row.parse(CPU, "CPU in milli-cores, a whole number", |text| field::uint(text, AMPLE));
+            let memory = row.parse(MEMORY, "memory in MiB, a whole number", |text| field::uint(text, AMPLE));
+            let pool = row.parse(POOL, "the name of a pool", field::word);
+            let domain = row.parse(DOMAIN, "the number of a rack or switch", |text| field::uint(text, u64::from(u32::MAX)));
+            if !row.finish(&mut faults) {
+                continue;
+            }
+            let (Some(name), Some(gpus)) = (name, gpus) else { continue };
+            let at = || Location { file: path.into(), line, columns: None };
+            if let Some(&first) = seen.get(name) {
+                faults.push(TraceError::DoubleId { at: at(), what: "node", name: name.to_owned(), first });
+                continue;
+            }
+            seen.insert(name.to_owned(), line);
+            let (model, pool) = (model.unwrap_or_default(), pool.unwrap_or("main"));
+            let full =
+                |table: &crate::workload::Table<String>, word: &str| table.len() == Catalog::SET_MAX && table.row(word).is_none();
+            let most = Catalog::SET_MAX as u64;
+            if full(&catalog.models, model) {
+                faults.push(TraceError::TooMany { at: at(), what: "GPU models", most });
+                continue;
+            }
+            if full(&catalog.pools, pool) {
+                faults.push(TraceError::TooMany { at: at(), what: "pools", most });
+                continue;
+            }
+            nodes.push(NodeSpec {
+                name: name.to_owned(),
+                pool: catalog.pool(pool),
+                model: catalog.model(model),
+                gpus: gpus as u8,
+                cpu_milli: cpu.unwrap_or(AMPLE),
+                memory_mib: memory.unwrap_or(AMPLE),
+                domain: domain.unwrap_or(0) as u32,
+            });
+        }
+        if faults.is_empty() && nodes.is_empty() {
+            faults.push(TraceError::Lacks { file: path.to_owned(), message: "the list names no node".into(), help: None });
+        }
+    }
+    faults.into_result(path).map(|()| nodes)
+}
+
+/// Writes a node list that [`read_nodes`] reads back.
+///
+/// - Errors: the writer's.
+pub fn write_nodes(nodes: &[NodeSpec], catalog: &Catalog, out: &mut dyn Write) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record(COLUMNS.iter().map(|column| column.name))?;
+    for node in nodes {
+        let numbers = [u64::from(node.gpus), node.cpu_milli, node.memory_mib, u64::from(node.domain)].map(|n| n.to_string());
+        let [gpus, cpu, memory, domain] = &numbers;
+        let (model, pool) = (&catalog.models.rows()[node.model.index()], &catalog.pools.rows()[node.pool.index()]);
+        csv.write_record([&node.name, gpus, model, cpu, memory, pool, domain])?;
+    }
+    csv.flush()
+}
