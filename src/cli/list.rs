@@ -1,18 +1,20 @@
 //! `schedlab list`.
 
 use super::args::What;
-use super::{output, wire};
+use super::output;
 use crate::error::Error;
 use crate::form::describe_values;
 use crate::policy::Stage;
 use crate::registry::Info;
+use crate::report::{Column, TABLES, TableDoc};
 use crate::scenario::policies::{SHIPPED, about};
 
 /// Prints what is registered: in short, or one kind with all knobs.
 pub fn list(what: Option<What>) -> Result<(), Error> {
     let text = match what {
         None => kinds().map(|(kind, infos)| format!("{}\n{}", heading(kind), short(&infos))).join("\n"),
-        Some(What::Policies) => policies(),
+        Some(What::Policies) => flush(&lines(What::Policies)),
+        Some(What::Reports) => flush(&lines(What::Reports)) + &columns(),
         Some(what) => long(&infos(what)),
     };
     output::print(&text)
@@ -34,19 +36,32 @@ fn kinds() -> [(What, Vec<Line>); 10] {
     .map(|what| (what, lines(what)))
 }
 
+/// Files of a result beside the tables of its runs.
+const FILES: &[(&str, &str)] = &[
+    ("summary.json", "all figures; its keys are a contract"),
+    ("summary.md", "the same to read"),
+    ("timing.json", "wall times: all that may differ between equal runs"),
+    ("POLICY/SEED/ledger", "all facts of a run"),
+];
+
 /// A name and what it is.
 type Line = (String, String);
 
 fn lines(what: What) -> Vec<Line> {
     match what {
         What::Policies => SHIPPED.iter().map(|(name, text)| ((*name).to_owned(), about(text))).collect(),
+        What::Reports => {
+            let of_all = FILES.iter().map(|(name, about)| ((*name).to_owned(), (*about).to_owned()));
+            let of_run = TABLES.iter().map(|table| (format!("POLICY/SEED/{}", table.file), table.about.to_owned()));
+            of_all.chain(of_run).collect()
+        }
         _ => infos(what).iter().map(|info| (info.name.to_owned(), info.about.to_owned())).collect(),
     }
 }
 
 fn infos(what: What) -> Vec<Info> {
     match what {
-        What::Policies => Vec::new(),
+        What::Policies | What::Reports => Vec::new(),
         What::Orders => Stage::Order.infos(),
         What::Fills => Stage::Fill.infos(),
         What::Places => Stage::Place.infos(),
@@ -54,8 +69,7 @@ fn infos(what: What) -> Vec<Info> {
         What::Lenders => Stage::Lend.infos(),
         What::Scalers => Stage::Scale.infos(),
         What::Formats => crate::trace::infos(),
-        What::Metrics => wire::metrics(),
-        What::Reports => wire::reports(),
+        What::Metrics => crate::metrics::infos(),
     }
 }
 
@@ -80,8 +94,21 @@ fn short(lines: &[Line]) -> String {
     lines.iter().map(|(name, about)| format!("  {name:width$}  {about}\n")).collect()
 }
 
-fn policies() -> String {
-    short(&lines(What::Policies)).lines().map(|line| format!("{}\n", line.trim_start())).collect()
+/// Lines without their indent.
+fn flush(lines: &[Line]) -> String {
+    short(lines).lines().map(|line| format!("{}\n", line.trim_start())).collect()
+}
+
+/// The columns of the tables of a run.
+fn columns() -> String {
+    let table = |table: &TableDoc| {
+        let column = |it: &Column| {
+            let unit = if it.unit.is_empty() { String::new() } else { format!(" ({})", it.unit) };
+            (it.name.to_owned(), format!("{}{unit}", it.about))
+        };
+        format!("\n{}\n{}", table.file, short(&table.columns.iter().map(column).collect::<Vec<Line>>()))
+    };
+    TABLES.iter().map(table).collect()
 }
 
 fn long(infos: &[Info]) -> String {

@@ -11,7 +11,6 @@ mod run;
 mod schema;
 mod show;
 mod trace;
-mod wire;
 
 pub use args::Args;
 

@@ -1,28 +1,19 @@
 //! `schedlab run`: a scenario under its policies, over its seeds.
 
 use super::args::RunArgs;
+use super::output;
 use super::progress::Bars;
-use super::{output, wire};
-use crate::engine::{Case, Outcome};
+use crate::audit::audit;
+use crate::engine::Case;
 use crate::error::Error;
-use crate::form::{Faults, Place, Setting, SourceText};
+use crate::form::{Fault, Faults, Place, Setting, SourceText};
+use crate::metrics::measure;
 use crate::policy::PolicySpec;
+use crate::report::{self, ReportError, Run, RunTiming, Summary, Timing, Writer};
 use crate::scenario::{Folders, Scenario, contract, find_policy, named_policies, policies};
 use rayon::prelude::*;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// One finished run.
-pub struct Ran {
-    /// Name of the policy.
-    pub policy: String,
-    /// What it ran on.
-    pub case: Case,
-    /// What it left behind.
-    pub outcome: Outcome,
-    /// Wall time of the engine in seconds.
-    pub wall_s: f64,
-}
 
 /// Runs the scenario, reports, and writes the results.
 pub fn run(args: &RunArgs) -> Result<(), Error> {
@@ -38,18 +29,28 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
         pool = pool.num_threads(usize::from(threads));
     }
     let pool = pool.build().map_err(|error| Error::Bug(format!("no threads: {error}")))?;
-    let runs = pool.install(|| runs(&scenario, &policies, args, &bars))?;
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("reports").join(&scenario.name));
-    let report = wire::report(&scenario, runs)?;
-    wire::write(&report, &out)?;
+    let (summary, timing, writer) = pool.install(|| {
+        let cases = cases(&scenario)?;
+        // What is in the way of the results is better known before the runs than after.
+        let writer = Writer::create(&out).map_err(unwritten)?;
+        let (runs, timings): (Vec<Run>, Vec<RunTiming>) = runs(&cases, &policies, args, &bars, &writer)?.into_iter().unzip();
+        let inputs = report::inputs(&cases.iter().collect::<Vec<&Case>>());
+        Ok::<_, Error>((Summary::new(&scenario.name, &inputs, &runs), Timing { runs: timings }, writer))
+    })?;
+    writer.finish(&summary, &timing).map_err(unwritten)?;
     if args.json {
-        return output::print(&wire::json(&report)?);
+        return output::print(&summary.to_json());
     }
-    output::print(&wire::terminal(&report))?;
+    output::print(&report::terminal(&summary))?;
     if !args.quiet {
         bars.note(&format!("written to {}", out.display()));
     }
     Ok(())
+}
+
+fn unwritten(error: ReportError) -> Error {
+    Error::Input(vec![Box::new(error)])
 }
 
 /// Reads all `--set` options, all faults at once.
@@ -79,7 +80,7 @@ fn inputs(args: &RunArgs, settings: &[Setting], notes: &mut Vec<String>) -> Resu
         Ok(_) => vec![("fcfs".to_owned(), place("(default policy)", "fcfs"))],
         Err(_) => named_policies(&args.scenario, &for_scenario(settings)),
     };
-    let policies = read_policies(&named, &folders, settings, notes);
+    let policies = read_policies(&named, &folders, settings, notes).and_then(|specs| distinct(&named, specs));
     match (scenario, policies) {
         (Ok(mut scenario), Ok(policies)) => {
             scenario.seeds = args.seeds.unwrap_or(scenario.seeds);
@@ -91,6 +92,19 @@ fn inputs(args: &RunArgs, settings: &[Setting], notes: &mut Vec<String>) -> Resu
         }
         (Err(error), _) | (_, Err(error)) => Err(error),
     }
+}
+
+/// Results are told apart by the names of policies.
+fn distinct(named: &[(String, Place)], specs: Vec<PolicySpec>) -> Result<Vec<PolicySpec>, Error> {
+    let mut faults = Faults::new();
+    for (row, spec) in specs.iter().enumerate() {
+        if specs[..row].iter().any(|earlier| earlier.name == spec.name) {
+            let fault = Fault::new(format!("two policies are called `{}`", spec.name));
+            let fault = fault.at(&named[row].1, "expected another name; a policy file is called by its stem");
+            faults.push(fault);
+        }
+    }
+    if faults.is_empty() { Ok(specs) } else { Err(faults.into()) }
 }
 
 fn place(option: &str, text: &str) -> Place {
@@ -118,34 +132,52 @@ fn read_policies(
     }
 }
 
-/// All runs, policy by policy and seed by seed, however many threads there are.
-fn runs(scenario: &Scenario, policies: &[PolicySpec], args: &RunArgs, bars: &Bars) -> Result<Vec<Ran>, Error> {
+fn cases(scenario: &Scenario) -> Result<Vec<Case>, Error> {
     let seeds: Vec<u64> = (0..scenario.seeds).map(|n| scenario.seed.wrapping_add(n)).collect();
-    let cases: Vec<Case> = seeds.par_iter().map(|seed| scenario.case(*seed)).collect::<Result<_, Error>>()?;
-    let pairs: Vec<(&PolicySpec, &Case)> = policies.iter().flat_map(|spec| cases.iter().map(move |case| (spec, case))).collect();
-    pairs.into_par_iter().map(|(spec, case)| one(spec, case, args, bars)).collect()
+    seeds.par_iter().map(|seed| scenario.case(*seed)).collect()
 }
 
-fn one(spec: &PolicySpec, case: &Case, args: &RunArgs, bars: &Bars) -> Result<Ran, Error> {
+/// All runs, policy by policy and seed by seed, however many threads there are. A run's facts go to its files as soon as it is
+/// over: only its figures stay in memory.
+fn runs(
+    cases: &[Case],
+    policies: &[PolicySpec],
+    args: &RunArgs,
+    bars: &Bars,
+    writer: &Writer,
+) -> Result<Vec<(Run, RunTiming)>, Error> {
+    let pairs: Vec<(&PolicySpec, &Case)> = policies.iter().flat_map(|spec| cases.iter().map(move |case| (spec, case))).collect();
+    pairs.into_par_iter().map(|(spec, case)| one(spec, case, args, bars, writer)).collect()
+}
+
+fn one(spec: &PolicySpec, case: &Case, args: &RunArgs, bars: &Bars, writer: &Writer) -> Result<(Run, RunTiming), Error> {
     let case = Case { contract: contract(&spec.contract, case.contract), ..case.clone() };
     let reasons = |reasons: Vec<String>| Error::input(format!("policy `{}`: {}", spec.name, reasons.join("; ")));
     let mut policy = spec.build(&case).map_err(reasons)?;
     let source = case.source();
     let mut watch = bars.watch(&format!("{} {}", spec.name, case.seed), source.jobs());
     let outcome = crate::engine::run(&case, source, &mut *policy, &mut watch);
-    let wall_s = watch.seconds();
+    let timing = RunTiming::new(&spec.name, case.seed, watch.seconds(), outcome.counters.events, &outcome.pass_ns);
     watch.finish();
     if args.audit {
-        let found = wire::audit(&case, &outcome);
-        let label = format!("audit of {} with seed {}", spec.name, case.seed);
-        let line = found.map_err(|violations| Error::Bug(format!("{label}: {}", violations.join("\n"))))?;
+        let label = format!("{}, seed {}", spec.name, case.seed);
+        let found = audit(&case, &outcome);
+        let report = found.map_err(|violations| Error::Bug(format!("audit of {label}:\n{}", violations.join("\n"))))?;
         if !args.quiet {
-            bars.note(&format!("{label}: {line}"));
+            bars.note(&format!("{label}: {report}"));
         }
     }
     if 0 < outcome.counters.pass_limits {
         let times = outcome.counters.pass_limits;
         bars.note(&format!("warning: {} still made changes after the most passes, at {times} instants", spec.name));
     }
-    Ok(Ran { policy: spec.name.clone(), case, outcome, wall_s })
+    writer.run(&spec.name, &case, &outcome).map_err(unwritten)?;
+    let run = Run {
+        policy: spec.name.clone(),
+        seed: case.seed,
+        ledger_hash: outcome.ledger.hash(),
+        measured: measure(&case, &outcome),
+        counters: outcome.counters,
+    };
+    Ok((run, timing))
 }

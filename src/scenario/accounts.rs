@@ -8,6 +8,7 @@ use crate::ids::AccountId;
 use crate::units::SimTime;
 use crate::workload::{Catalog, Table, Workload};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// One account of the file.
 #[derive(Clone, Debug)]
@@ -195,10 +196,10 @@ impl Plan {
     }
 
     /// The tree over the accounts that `workload` charges; its jobs then charge rows of the tree.
-    pub fn settle(&self, catalog: &mut Catalog, workload: &mut Workload) -> Result<(AccountTree, Vec<ShareChange>), Faults> {
+    pub fn settle(&self, catalog: &mut Catalog, workload: &mut Arc<Workload>) -> Result<(AccountTree, Vec<ShareChange>), Faults> {
         let mut faults = Faults::new();
         let tree = if self.has_tree() {
-            self.settle_tree(catalog, workload, &mut faults)
+            self.settle_tree(catalog, Arc::make_mut(workload), &mut faults)
         } else {
             if catalog.accounts.is_empty() {
                 catalog.account(Catalog::ACCOUNT);

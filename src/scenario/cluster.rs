@@ -222,7 +222,7 @@ pub fn demand(cluster: &Filled, catalog: &Catalog, faults: &mut Faults) -> Vec<D
     samples
 }
 
-/// The cluster with `keep` of its nodes (ascending rows), everything said of the others left out.
+/// The cluster with `keep` of its nodes (ascending rows), everything said of the others left out (windows stay, if need be without nodes).
 pub fn subset(spec: &ClusterSpec, keep: &[NodeId]) -> ClusterSpec {
     let mut rows = vec![None; spec.nodes.len()];
     for (row, node) in keep.iter().enumerate() {
@@ -247,7 +247,7 @@ pub fn subset(spec: &ClusterSpec, keep: &[NodeId]) -> ClusterSpec {
         nodes: keep.iter().map(|node| spec.nodes[node.index()].clone()).collect(),
         models: spec.models.clone(),
         health: health.collect(),
-        windows: windows.filter(|window| !window.nodes.is_empty()).collect(),
+        windows: windows.collect(),
         demand: spec.demand.clone(),
     }
 }

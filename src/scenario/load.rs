@@ -39,6 +39,8 @@ pub struct Scenario {
     contract: Contract,
     engine: EngineSpec,
     measured: settings::Measured,
+    /// The first seed's case, made when the scenario was checked.
+    first: Option<Case>,
 }
 
 impl Scenario {
@@ -60,16 +62,17 @@ impl Scenario {
     ///
     /// - Errors: what only the work of that seed shows, such as accounts that the tree does not name.
     pub fn case(&self, seed: u64) -> Result<Case, Error> {
-        let mut notes = Vec::new();
-        self.case_with_notes(seed, &mut notes)
+        match &self.first {
+            Some(case) if seed == self.seed => Ok(case.clone()),
+            _ => self.case_with_notes(seed, &mut Vec::new()),
+        }
     }
 
     fn case_with_notes(&self, seed: u64, notes: &mut Vec<String>) -> Result<Case, Error> {
         let mut catalog = self.base.clone();
         let capacity = self.cluster.capacity();
         let mut workload = self.work.make(capacity, seed, &mut catalog, notes)?;
-        let charged = Arc::make_mut(&mut workload);
-        let (accounts, share_changes) = self.plan.settle(&mut catalog, charged)?;
+        let (accounts, share_changes) = self.plan.settle(&mut catalog, &mut workload)?;
         let mut cluster = self.cluster.clone();
         if cluster.models.len() < catalog.models.len() {
             // Work may ask for models that no node has.
@@ -120,6 +123,7 @@ impl Loader {
         let mut notes = Vec::new();
         let around = work::Around { folders: &self.folders, plan: &plan, nodes: &spec.nodes, is_cut: until.is_some() };
         let work = work::read(file, &around, orders, &mut self.catalog, &mut self.faults, &mut self.problems, &mut notes);
+        self.check_scaling(file);
         let contract =
             file.part("contract").map_or_else(Contract::default, |it| settings::contract(&it.knobs, Contract::default()));
         let mut all = problems(self.faults);
@@ -141,12 +145,24 @@ impl Loader {
             contract,
             engine: settings::engine(file.part("engine"), until),
             measured,
+            first: None,
         };
         let target = file
             .part("cluster")
             .and_then(|it| it.knobs.opt_float("scale_to_load").map(|target| (target, it.place("scale_to_load"))));
         scenario.settle(target)?;
         Ok(scenario)
+    }
+
+    /// A cluster that is shrunk to a load and work that is stretched to one would chase each other.
+    fn check_scaling(&mut self, file: &Filled) {
+        let Some(cluster) = file.part("cluster").filter(|it| it.says("scale_to_load")) else { return };
+        let workload = file.part("workload");
+        for table in [workload, workload.and_then(|it| it.part("synth"))].into_iter().flatten().filter(|it| it.says("load")) {
+            let fault = Fault::new("both the cluster and the work are to be fitted to a load");
+            let fault = fault.at(cluster.key_place("scale_to_load"), "the cluster").at(table.key_place("load"), "the work");
+            self.faults.push(fault.help("expected one of the two"));
+        }
     }
 
     fn cluster(
@@ -206,7 +222,12 @@ impl Scenario {
                 case.cluster.nodes.len(),
                 whole.as_gpus_f64()
             ));
+            let events = self.cluster.health.len();
             self.cluster = Arc::new(cluster::subset(&self.cluster, &kept));
+            let lost = events - self.cluster.health.len();
+            if 0 < lost {
+                notes.push(format!("{lost} events are of nodes that are not kept, and are left out"));
+            }
             // Shaping may depend on capacity, and the ids of what is left changed: from here on all is as if listed so.
             case = self.case_with_notes(self.seed, &mut Vec::new())?;
         }
@@ -220,6 +241,7 @@ impl Scenario {
             case.workload.jobs.len()
         ));
         self.notes.extend(notes);
+        self.first = Some(case);
         Ok(())
     }
 }

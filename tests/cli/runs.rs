@@ -38,9 +38,9 @@ fn jobs_written_out_run_as_worked_by_hand() {
 #[test]
 fn settings_change_scenario_and_policies() {
     let desk = Desk::new(&[("three.toml", THREE)]);
-    let args = ["run", "three.toml", "--json", "--policy", "fcfs", "--set", "fill=greedy", "--set", "cluster.node.0.count=8"];
+    let args = ["run", "three.toml", "--json", "--policy", "fcfs", "--set", "fill=greedy", "--set", "cluster.node.0.count=7"];
     let summary = summary(&desk, &args);
-    assert_eq!(summary["runs"][0]["wait_s"]["max"].as_f64(), Some(99.0), "8 nodes: only job 2 waits, for job 1");
+    assert_eq!(summary["runs"][0]["wait_s"]["max"].as_f64(), Some(9.0), "7 nodes: only job 3 waits, for job 2");
 }
 
 #[test]
