@@ -9,12 +9,20 @@
 //! ```
 
 pub mod accounts;
+pub mod audit;
+pub mod cli;
 pub mod cluster;
 pub mod engine;
+pub mod error;
+pub mod facts;
+pub mod form;
 pub mod ids;
 pub mod ledger;
+pub mod metrics;
 pub mod policy;
 pub mod registry;
+pub mod report;
+pub mod scenario;
 pub mod seed;
 pub mod trace;
 pub mod units;

@@ -1,1 +1,5 @@
-fn main() {}
+//! The program: parses, calls the library, prints the error, sets the exit code.
+
+fn main() -> std::process::ExitCode {
+    schedlab::cli::main()
+}

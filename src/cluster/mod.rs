@@ -1,7 +1,16 @@
 //! Nodes, pools, GPUs and their health; claims; the indexes by free capacity.
 
+mod buckets;
+pub mod gang;
+mod node_set;
+mod request;
 mod slot;
 mod spec;
+mod state;
 
+pub use buckets::{Buckets, Preference};
+pub use node_set::NodeSet;
+pub use request::{IdSet, Shape, TaskGroup, TaskRequest};
 pub use slot::{Class, Slot, bits};
 pub use spec::{ClusterSpec, DemandSample, HealthEvent, ModelSpec, NodeSpec, Window};
+pub use state::{Cluster, Missing, Node, NodeState, WHOLE, mask};

@@ -1,7 +1,6 @@
 //! What a policy file says, checked: one implementation per stage with its knobs.
 
-use crate::engine::Case;
-use crate::policy::Policy;
+use crate::engine::{Case, Policy};
 use crate::registry::{Info, Kind, Knob, Knobs};
 
 /// The questions that a policy answers, in the order of a pass.

@@ -6,9 +6,10 @@ use super::input::Lines;
 use super::intake::Intake;
 use super::table::{Column, Row, Table, is_header_of};
 use super::{Build, ReadOptions, tasks};
+use crate::cluster::TaskRequest;
 use crate::registry::Entry;
 use crate::units::{SimSpan, SimTime};
-use crate::workload::{Catalog, Curve, Elasticity, Extra, Job, TaskRequest};
+use crate::workload::{Catalog, Curve, Elasticity, Extra, Job};
 
 /// The format.
 pub const ENTRY: Entry<Build> = Entry {

@@ -2,9 +2,10 @@
 
 use super::native::{self, COLUMNS};
 use super::tasks;
+use crate::cluster::{Shape, TaskRequest};
 use crate::units::{SimSpan, SimTime};
 use crate::workload::load::show_models;
-use crate::workload::{Catalog, Curve, Extra, Job, Shape, TaskRequest, Workload};
+use crate::workload::{Catalog, Curve, Extra, Job, Workload};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 

@@ -7,10 +7,11 @@ use super::input::Lines;
 use super::intake::Intake;
 use super::table::{Column, Table, is_header_of};
 use super::{Build, ReadOptions};
+use crate::cluster::TaskRequest;
 use crate::registry::{Entry, Kind, Knob};
 use crate::units::{SimSpan, SimTime};
 use crate::workload::load::ENDLESS;
-use crate::workload::{Catalog, Extra, Job, TaskRequest};
+use crate::workload::{Catalog, Extra, Job};
 
 /// The format.
 pub const ENTRY: Entry<Build> = Entry {

@@ -5,9 +5,10 @@ use super::input::Lines;
 use super::intake::Intake;
 use super::table::{Column, Table, is_header_of};
 use super::{Build, ReadOptions};
+use crate::cluster::TaskRequest;
 use crate::registry::{Entry, Kind, Knob};
 use crate::units::{SimSpan, SimTime};
-use crate::workload::{Catalog, Job, TaskRequest};
+use crate::workload::{Catalog, Job};
 use std::fmt::Write as _;
 
 /// The format.

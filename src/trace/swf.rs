@@ -6,9 +6,10 @@ use super::input::Lines;
 use super::intake::Intake;
 use super::table::{Column, Table};
 use super::{Build, ReadOptions};
+use crate::cluster::{Shape, TaskRequest};
 use crate::registry::{Entry, Kind, Knob};
 use crate::units::{SimSpan, SimTime};
-use crate::workload::{Catalog, Extra, Job, Shape, TaskRequest};
+use crate::workload::{Catalog, Extra, Job};
 
 /// The format.
 pub const ENTRY: Entry<Build> = Entry {

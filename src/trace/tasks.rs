@@ -2,9 +2,9 @@
 //! tasks: `1x8:cpu=32000:memory=65536:models=A100|H100:pools=main`, and `4x1@500` is four tasks of half a GPU.
 
 use super::field;
-use crate::cluster::ClusterSpec;
+use crate::cluster::{ClusterSpec, IdSet, Shape, TaskGroup, TaskRequest};
+use crate::workload::Catalog;
 use crate::workload::load::show_models;
-use crate::workload::{Catalog, IdSet, Shape, TaskGroup, TaskRequest};
 use std::fmt::Write as _;
 
 /// What a group says; `None` where it leaves it to the row.

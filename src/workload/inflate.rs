@@ -141,8 +141,8 @@ fn arrive(workload: Workload, order: &[u32]) -> Workload {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::{Shape, TaskRequest};
     use crate::units::SimSpan;
-    use crate::workload::{Shape, TaskRequest};
 
     fn history(catalog: &mut Catalog, sizes: &[u8]) -> Workload {
         let mut workload = Workload::default();

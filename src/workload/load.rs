@@ -1,8 +1,8 @@
 //! How much of a cluster a history asks for: offered load, whole and by the GPU models that jobs accept.
 
-use super::job::{IdSet, Job};
+use super::job::Job;
 use super::tables::{Catalog, Workload};
-use crate::cluster::NodeSpec;
+use crate::cluster::{IdSet, NodeSpec};
 use crate::ids::ModelId;
 use crate::units::{GpuTime, MilliGpu, SimSpan};
 use std::collections::BTreeMap;
@@ -106,9 +106,9 @@ fn ratio(time: GpuTime, capacity: MilliGpu, span: SimSpan) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::{Shape, TaskRequest};
     use crate::ids::PoolId;
     use crate::units::SimTime;
-    use crate::workload::{Shape, TaskRequest};
 
     #[test]
     fn load_is_gpu_time_over_span_and_capacity() {

@@ -14,7 +14,7 @@ mod synth_arrivals;
 mod synth_knobs;
 mod tables;
 
-pub use job::{Curve, Elasticity, Extra, IdSet, Job, Shape, TaskGroup, TaskRequest};
+pub use job::{Curve, Elasticity, Extra, Job};
 pub use shape_select::{rebase, select};
-pub use source::{Amendment, Arrival, Replay, Source};
+pub use source::{Arrival, Replay, Source};
 pub use tables::{Catalog, Names, Table, Workload};

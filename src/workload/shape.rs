@@ -168,8 +168,8 @@ fn defaults(job: &mut Job, shaping: &Shaping) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::{Shape, TaskRequest};
     use crate::registry::{Knobs, Value};
-    use crate::workload::{Shape, TaskRequest};
 
     /// Ten jobs of one GPU, 100 s each, one every 50 s; the third waits for the first and began 7 s late.
     fn history() -> (Workload, Catalog) {

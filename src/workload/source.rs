@@ -2,21 +2,10 @@
 
 use super::job::{Extra, Job};
 use super::tables::Workload;
-use crate::engine::Fact;
+use crate::facts::{Amendment, Fact};
 use crate::ids::JobId;
-use crate::units::{SimSpan, SimTime};
+use crate::units::SimTime;
 use std::sync::Arc;
-
-/// A change of a job that its user asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Amendment {
-    /// A new priority.
-    Priority(i32),
-    /// A new time limit.
-    Limit(SimSpan),
-    /// A new declared min runtime, for attempts that start later.
-    MinRuntime(Option<SimSpan>),
-}
 
 /// What a source yields.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,8 +27,8 @@ pub trait Source: Send {
     fn next(&mut self) -> Option<Arrival>;
     /// Hears one fact. New arrivals lie at or after `at`.
     fn observe(&mut self, _at: SimTime, _fact: &Fact) {}
-    /// The name of the n-th job, for reports.
-    fn name(&self, job: JobId) -> String;
+    /// Everything it has submitted so far, with names, for reports. Called once, at the end.
+    fn submitted(&mut self) -> Arc<Workload>;
     /// How many jobs it will submit in all, if known: for progress bars.
     fn jobs(&self) -> Option<usize>;
 }
@@ -66,8 +55,8 @@ impl Source for Replay {
         self.next += 1;
         Some(Arrival::Submit(job, self.workload.extra(&job).cloned()))
     }
-    fn name(&self, job: JobId) -> String {
-        self.workload.names.get(self.workload.jobs[job.index()].name).to_owned()
+    fn submitted(&mut self) -> Arc<Workload> {
+        self.workload.clone()
     }
     fn jobs(&self) -> Option<usize> {
         Some(self.workload.jobs.len())

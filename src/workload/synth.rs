@@ -3,10 +3,11 @@
 //! Every draw is a hash of (seed, purpose, job, ordinal): the n-th job is the same whatever the others are, so a longer history
 //! begins like a shorter one but for its arrival times.
 
-use super::job::{IdSet, Job, Shape, TaskRequest};
+use super::job::Job;
 use super::synth_arrivals::{Rhythm, arrivals};
 use super::synth_knobs::JOBS_MAX;
 use super::tables::{Catalog, Workload};
+use crate::cluster::{IdSet, Shape, TaskRequest};
 use crate::ids::{AccountId, ClassId, ShapeId, UserId};
 use crate::registry::{Knobs, Value};
 use crate::seed::{self, Draws, Purpose};

@@ -1,6 +1,7 @@
 //! Tables of names and shapes shared by cluster, workload and reports, and the jobs of a recorded or generated history.
 
-use super::job::{Extra, Job, Shape};
+use super::job::{Extra, Job};
+use crate::cluster::Shape;
 use crate::ids::{AccountId, ClassId, ModelId, PoolId, ShapeId, UserId};
 use std::collections::BTreeMap;
 

@@ -2,11 +2,12 @@
 
 use super::read;
 use proptest::prelude::*;
+use schedlab::cluster::{IdSet, Shape, TaskGroup, TaskRequest};
 use schedlab::ids::JobId;
 use schedlab::seed::{Draws, Purpose};
 use schedlab::trace;
 use schedlab::units::{SimSpan, SimTime};
-use schedlab::workload::{Catalog, Curve, Elasticity, Extra, IdSet, Job, Shape, TaskGroup, TaskRequest, Workload};
+use schedlab::workload::{Catalog, Curve, Elasticity, Extra, Job, Workload};
 
 proptest! {
     /// The order of columns and, ties apart, of rows does not matter.

@@ -1,12 +1,12 @@
 //! What one row of each format becomes, however the file is packed and its columns are ordered.
 
 use super::{PHILLY, PODS, SWF, gzip, knobs, read, read_as};
-use schedlab::cluster::NodeSpec;
+use schedlab::cluster::{IdSet, NodeSpec, TaskRequest};
 use schedlab::ids::{ModelId, PoolId};
 use schedlab::registry::Value;
 use schedlab::trace::{self, ReadOptions};
 use schedlab::units::{SimSpan, SimTime};
-use schedlab::workload::{Catalog, IdSet, Job, TaskRequest};
+use schedlab::workload::{Catalog, Job};
 use std::io::Cursor;
 use std::path::Path;
 

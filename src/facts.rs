@@ -2,10 +2,9 @@
 //!
 //! From the facts alone the whole run can be rebuilt; the audit does so.
 
-use crate::cluster::Slot;
+use crate::cluster::{NodeState, Slot};
 use crate::ids::{AccountId, GpuId, JobId, NodeId, PoolId, ReservationId};
 use crate::units::{MilliGpu, SimSpan, SimTime};
-use crate::workload::Amendment;
 
 /// Why a job was refused for good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -107,15 +106,15 @@ pub enum DecisionKind {
     WakeAt,
 }
 
-/// State of a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum NodeState {
-    /// Takes work.
-    Up,
-    /// Takes no new work; goes down when empty.
-    Draining,
-    /// Holds no work.
-    Down,
+/// A change of a job that its user asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amendment {
+    /// A new priority.
+    Priority(i32),
+    /// A new time limit.
+    Limit(SimSpan),
+    /// A new declared min runtime, for attempts that start later.
+    MinRuntime(Option<SimSpan>),
 }
 
 /// One thing that happened. A job's `Claimed` facts precede the `Started`, `Scaled` or `Migrated` they belong to; ending an

@@ -1,0 +1,81 @@
+//! Progress bars on stderr, and the wall clock of runs: the only things here that differ between equal runs.
+
+use crate::engine::{Progress, Watch};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+/// The bars of a command; they show only on a terminal.
+pub struct Bars {
+    all: Option<MultiProgress>,
+}
+
+impl Bars {
+    /// Bars, unless the user wants quiet or stderr is no terminal.
+    pub fn new(quiet: bool) -> Bars {
+        Bars { all: (!quiet && std::io::stderr().is_terminal()).then(MultiProgress::new) }
+    }
+    /// A watch of one run over `jobs` jobs (if known).
+    pub fn watch(&self, label: &str, jobs: Option<usize>) -> RunWatch {
+        let bar = self.all.as_ref().map(|all| {
+            let bar = all.add(ProgressBar::new(jobs.unwrap_or(0) as u64));
+            let template = "{prefix:24!} {bar:24} {pos}/{len} jobs  {msg}  {eta} left";
+            // A template of ours that does not parse would show the default bar: nothing to fail for.
+            bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar.set_prefix(label.to_owned());
+            bar
+        });
+        RunWatch { bar, start: now(), shown: Duration::ZERO }
+    }
+    /// Prints a note on stderr, above the bars.
+    pub fn note(&self, text: &str) {
+        match &self.all {
+            // A closed stderr leaves nobody to tell.
+            Some(all) => drop(all.println(text)),
+            None => eprintln!("{text}"),
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the command line times runs")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// Watches one run: moves its bar, and times it.
+pub struct RunWatch {
+    bar: Option<ProgressBar>,
+    start: Instant,
+    shown: Duration,
+}
+
+impl RunWatch {
+    /// Seconds since the watch was made.
+    pub fn seconds(&self) -> f64 {
+        self.start.elapsed().as_secs_f64()
+    }
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Watch for RunWatch {
+    fn proceed(&mut self, progress: Progress) -> bool {
+        if let Some(bar) = &self.bar {
+            let elapsed = self.start.elapsed();
+            if Duration::from_millis(100) <= elapsed - self.shown {
+                self.shown = elapsed;
+                bar.set_position(progress.over);
+                let days = progress.now.as_secs_f64() / 86_400.0;
+                bar.set_message(format!("day {days:.1}  {} events", progress.events));
+            }
+        }
+        true
+    }
+    fn clock_ns(&mut self) -> Option<u64> {
+        Some(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+}

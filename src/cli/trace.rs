@@ -1,0 +1,64 @@
+//! `schedlab trace`.
+
+use super::args::{TraceArgs, TraceCommand};
+use super::{output, run};
+use crate::error::{Error, Problem};
+use crate::scenario::Scenario;
+use crate::trace::{self, Import, ReadOptions, TraceError};
+use crate::workload::Catalog;
+use std::path::Path;
+
+/// Looks at a trace, converts it, or makes one.
+pub fn trace(args: &TraceArgs) -> Result<(), Error> {
+    match &args.command {
+        TraceCommand::Info { file, format, nodes, max_gpus_per_task, json } => {
+            output::print(&info(file, format.as_deref(), nodes.as_deref(), *max_gpus_per_task, *json)?)
+        }
+        TraceCommand::Convert { input, output: to, format, max_gpus_per_task } => {
+            let mut catalog = Catalog::default();
+            let import = read(input, format.as_deref(), *max_gpus_per_task, &mut catalog)?;
+            output::write_file(to, |out| trace::write_native(&import.workload, &catalog, out))?;
+            output::print(&format!("{}  written to       {}\n", import.report, to.display()))
+        }
+        TraceCommand::Synth { scenario, output: to, seed, settings } => {
+            let settings = run::settings(settings)?;
+            let scenario = Scenario::load(scenario, &run::for_scenario(&settings))?;
+            let case = scenario.case(seed.unwrap_or(scenario.seed))?;
+            output::write_file(to, |out| trace::write_native(&case.workload, &case.catalog, out))?;
+            output::print(&format!("{} jobs written to {}\n", case.workload.jobs.len(), to.display()))
+        }
+    }
+}
+
+fn read(file: &Path, format: Option<&str>, max_gpus_per_task: u8, catalog: &mut Catalog) -> Result<Import, Error> {
+    trace::read(file, format, &ReadOptions { max_gpus_per_task, ..ReadOptions::default() }, catalog).map_err(wrong)
+}
+
+fn wrong(errors: Vec<TraceError>) -> Error {
+    Error::Input(errors.into_iter().map(|error| Box::new(error) as Problem).collect())
+}
+
+/// What a trace holds, as text or JSON.
+fn info(file: &Path, format: Option<&str>, nodes: Option<&Path>, per_task: u8, json: bool) -> Result<String, Error> {
+    let mut catalog = Catalog::default();
+    let nodes = nodes.map(|path| trace::read_nodes(path, &mut catalog)).transpose();
+    let import = read(file, format, per_task, &mut catalog);
+    let (nodes, mut import) = match (nodes, import) {
+        (Ok(nodes), Ok(import)) => (nodes, import),
+        // The faults of both files at once.
+        (Err(found), Err(Error::Input(mut all))) => {
+            all.splice(0..0, found.into_iter().map(|error| Box::new(error) as Problem));
+            return Err(Error::Input(all));
+        }
+        (Err(found), _) => return Err(wrong(found)),
+        (_, Err(error)) => return Err(error),
+    };
+    if let Some(nodes) = nodes {
+        import.report.against(&import.workload, &catalog, &nodes);
+    }
+    if !json {
+        return Ok(import.report.to_string());
+    }
+    let text = serde_json::to_string_pretty(&import.report);
+    text.map(|text| text + "\n").map_err(|error| Error::Bug(format!("the report of an import is no JSON: {error}")))
+}

@@ -1,0 +1,141 @@
+//! What work asks of nodes: a task's request, and the shape of a whole gang.
+
+use crate::ids::{ModelId, PoolId};
+use crate::units::MilliGpu;
+
+/// A set of at most 64 rows of one table; the set of all is "any".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct IdSet(pub u64);
+
+impl IdSet {
+    /// Every row.
+    pub const ANY: IdSet = IdSet(u64::MAX);
+    /// No row.
+    pub const NONE: IdSet = IdSet(0);
+
+    /// Whether row `index` is in the set.
+    pub const fn has(self, index: usize) -> bool {
+        self.0 >> (index & 63) & 1 == 1
+    }
+    /// The set with row `index` added; panics past 63 (tables are bounded when read).
+    pub const fn with(self, index: usize) -> IdSet {
+        assert!(index < 64, "a set holds 64 rows");
+        IdSet(self.0 | 1 << index)
+    }
+    /// Whether the set allows everything.
+    pub const fn is_any(self) -> bool {
+        self.0 == u64::MAX
+    }
+}
+
+/// What one task asks for on its node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TaskRequest {
+    /// GPUs of the node; zero for a CPU task.
+    pub gpus: u8,
+    /// Thousandths of each of those GPUs: 1000 is a whole one. Below 1000 only with `gpus` = 1.
+    pub milli: u16,
+    /// CPU in milli-cores.
+    pub cpu_milli: u32,
+    /// Memory in MiB.
+    pub memory_mib: u32,
+    /// Models it accepts; a node without a model (row 0) satisfies only [`IdSet::ANY`].
+    pub models: IdSet,
+    /// Pools it accepts.
+    pub pools: IdSet,
+}
+
+impl TaskRequest {
+    /// A request for `gpus` whole GPUs and nothing else, anywhere.
+    pub const fn whole(gpus: u8) -> TaskRequest {
+        TaskRequest { gpus, milli: 1000, cpu_milli: 0, memory_mib: 0, models: IdSet::ANY, pools: IdSet::ANY }
+    }
+    /// GPU capacity of one task.
+    pub const fn capacity(&self) -> MilliGpu {
+        MilliGpu::from_milli(self.gpus as u64 * self.milli as u64)
+    }
+    /// Whether it takes a part of one GPU.
+    pub const fn is_share(&self) -> bool {
+        self.gpus == 1 && self.milli < 1000
+    }
+    /// Whether a node of that model and pool is allowed.
+    pub const fn allows(&self, model: ModelId, pool: PoolId) -> bool {
+        self.models.has(model.0 as usize) && self.pools.has(pool.0 as usize)
+    }
+}
+
+/// A number of equal tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TaskGroup {
+    /// How many tasks.
+    pub count: u32,
+    /// What each asks for.
+    pub request: TaskRequest,
+}
+
+/// The request of a whole gang, interned: few shapes exist, so work per shape is shared by many jobs.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Shape {
+    /// The groups, in the order the job names them.
+    pub groups: Box<[TaskGroup]>,
+}
+
+impl Shape {
+    /// A gang of one group.
+    pub fn of(count: u32, request: TaskRequest) -> Shape {
+        Shape { groups: Box::new([TaskGroup { count, request }]) }
+    }
+    /// A job of `gpus` whole GPUs cut into tasks of at most `per_task`: full tasks first, then the rest.
+    pub fn whole_gpus(gpus: u32, per_task: u8, base: TaskRequest) -> Shape {
+        let (full, rest) = (gpus / u32::from(per_task), gpus % u32::from(per_task));
+        let mut groups = Vec::new();
+        if 0 < full {
+            groups.push(TaskGroup { count: full, request: TaskRequest { gpus: per_task, milli: 1000, ..base } });
+        }
+        if 0 < rest {
+            groups.push(TaskGroup { count: 1, request: TaskRequest { gpus: rest as u8, milli: 1000, ..base } });
+        }
+        if groups.is_empty() {
+            groups.push(TaskGroup { count: 1, request: TaskRequest { gpus: 0, milli: 0, ..base } });
+        }
+        Shape { groups: groups.into() }
+    }
+    /// A job of `gpus` GPUs cut into tasks of at most `per_task`, full tasks first. `whole` says what the job asks for in all:
+    /// `milli` of each GPU, and CPU and memory that go with the GPUs to the tasks, rounded up. Parts of a GPU (`milli` below
+    /// 1000) are a task each.
+    pub fn cut(gpus: u32, per_task: u8, whole: TaskRequest) -> Shape {
+        let part = |of: u32, n: u32| (u64::from(of) * u64::from(n)).div_ceil(u64::from(gpus)) as u32;
+        let task = |n: u32| TaskRequest {
+            gpus: n as u8,
+            milli: whole.milli,
+            cpu_milli: part(whole.cpu_milli, n),
+            memory_mib: part(whole.memory_mib, n),
+            ..whole
+        };
+        if gpus == 0 {
+            return Shape::of(1, TaskRequest { gpus: 0, milli: 0, ..whole });
+        }
+        let per_task = if whole.milli < 1000 { 1 } else { u32::from(per_task.max(1)) };
+        let (full, rest) = (gpus / per_task, gpus % per_task);
+        let mut groups = Vec::new();
+        if 0 < full {
+            groups.push(TaskGroup { count: full, request: task(per_task) });
+        }
+        if 0 < rest {
+            groups.push(TaskGroup { count: 1, request: task(rest) });
+        }
+        Shape { groups: groups.into() }
+    }
+    /// GPU capacity of the whole gang at base size.
+    pub fn capacity(&self) -> MilliGpu {
+        self.groups.iter().map(|group| group.request.capacity() * u64::from(group.count)).sum()
+    }
+    /// Tasks of the whole gang.
+    pub fn tasks(&self) -> u32 {
+        self.groups.iter().map(|group| group.count).sum()
+    }
+    /// GPUs of the whole gang, each share counted as one.
+    pub fn gpus(&self) -> u32 {
+        self.groups.iter().map(|group| group.count * u32::from(group.request.gpus)).sum()
+    }
+}

@@ -1,0 +1,124 @@
+//! What a policy proposes. The engine checks each proposal, applies it whole or refuses it with a reason.
+
+use crate::cluster::Slot;
+use crate::facts::PreemptReason;
+use crate::ids::{JobId, NodeId, PoolId};
+use crate::units::SimTime;
+use std::ops::Range;
+
+/// A claim that goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Release {
+    /// All claims of a running job: it is preempted.
+    Job(JobId),
+    /// One flexible worker of a running job: it is scaled in.
+    Claim(JobId, Slot),
+}
+
+/// One proposal. Ranges point into the buffers of [`Decisions`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Let the claims in `release` go, then start the whole gang on `slots`: all of it or none of it.
+    Start { job: JobId, slots: Range<u32>, release: Range<u32> },
+    /// Give an elastic job the flexible workers in `add`, and take those in `release`.
+    Scale { job: JobId, add: Range<u32>, release: Range<u32> },
+    /// Stop an attempt with no successor in mind.
+    Preempt { job: JobId, reason: PreemptReason },
+    /// Move an empty node to a pool: lend it, or take it back.
+    Move { node: NodeId, to: PoolId },
+    /// Hold free capacity for a queued job until it starts or `until` comes. Replaces what was held for it.
+    Reserve { job: JobId, slots: Range<u32>, until: SimTime },
+    /// Move one claim of a running job to another place; the job pauses as for a change of workers.
+    Migrate { job: JobId, from: Slot, to: Slot },
+    /// Close a node to new work, or open it again.
+    Cordon { node: NodeId, on: bool },
+    /// Ask again at that instant, whatever happens in between.
+    WakeAt { at: SimTime },
+}
+
+/// Proposals in the order the engine should try them. Cleared and reused, so that a pass allocates nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Decisions {
+    list: Vec<Decision>,
+    slots: Vec<Slot>,
+    releases: Vec<Release>,
+    node_visits: u64,
+}
+
+impl Decisions {
+    /// Forgets all proposals.
+    pub fn clear(&mut self) {
+        self.list.clear();
+        self.slots.clear();
+        self.releases.clear();
+        self.node_visits = 0;
+    }
+    /// The proposals, in order.
+    pub fn list(&self) -> &[Decision] {
+        &self.list
+    }
+    /// Slots behind a range.
+    pub fn slots(&self, range: &Range<u32>) -> &[Slot] {
+        &self.slots[range.start as usize..range.end as usize]
+    }
+    /// Releases behind a range.
+    pub fn releases(&self, range: &Range<u32>) -> &[Release] {
+        &self.releases[range.start as usize..range.end as usize]
+    }
+    /// Counts nodes that placement looked at.
+    pub fn count_visits(&mut self, nodes: u64) {
+        self.node_visits += nodes;
+    }
+    /// Nodes that placement looked at.
+    pub fn node_visits(&self) -> u64 {
+        self.node_visits
+    }
+    fn keep_slots(&mut self, slots: &[Slot]) -> Range<u32> {
+        let start = self.slots.len() as u32;
+        self.slots.extend_from_slice(slots);
+        start..self.slots.len() as u32
+    }
+    fn keep_releases(&mut self, releases: &[Release]) -> Range<u32> {
+        let start = self.releases.len() as u32;
+        self.releases.extend_from_slice(releases);
+        start..self.releases.len() as u32
+    }
+    /// Proposes [`Decision::Start`].
+    pub fn start(&mut self, job: JobId, slots: &[Slot], release: &[Release]) {
+        let slots = self.keep_slots(slots);
+        let release = self.keep_releases(release);
+        self.list.push(Decision::Start { job, slots, release });
+    }
+    /// Proposes [`Decision::Scale`].
+    pub fn scale(&mut self, job: JobId, add: &[Slot], release: &[Slot]) {
+        let add = self.keep_slots(add);
+        let start = self.releases.len() as u32;
+        self.releases.extend(release.iter().map(|&slot| Release::Claim(job, slot)));
+        self.list.push(Decision::Scale { job, add, release: start..self.releases.len() as u32 });
+    }
+    /// Proposes [`Decision::Preempt`].
+    pub fn preempt(&mut self, job: JobId, reason: PreemptReason) {
+        self.list.push(Decision::Preempt { job, reason });
+    }
+    /// Proposes [`Decision::Move`].
+    pub fn move_node(&mut self, node: NodeId, to: PoolId) {
+        self.list.push(Decision::Move { node, to });
+    }
+    /// Proposes [`Decision::Reserve`].
+    pub fn reserve(&mut self, job: JobId, slots: &[Slot], until: SimTime) {
+        let slots = self.keep_slots(slots);
+        self.list.push(Decision::Reserve { job, slots, until });
+    }
+    /// Proposes [`Decision::Migrate`].
+    pub fn migrate(&mut self, job: JobId, from: Slot, to: Slot) {
+        self.list.push(Decision::Migrate { job, from, to });
+    }
+    /// Proposes [`Decision::Cordon`].
+    pub fn cordon(&mut self, node: NodeId, on: bool) {
+        self.list.push(Decision::Cordon { node, on });
+    }
+    /// Proposes [`Decision::WakeAt`].
+    pub fn wake_at(&mut self, at: SimTime) {
+        self.list.push(Decision::WakeAt { at });
+    }
+}

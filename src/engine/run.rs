@@ -1,0 +1,308 @@
+//! The loop: take all events of an instant, then ask the policy until it has nothing more to change.
+
+use super::case::Case;
+use super::decisions::Decisions;
+use super::event::{Event, Events};
+use super::grants::Grant;
+use super::jobs::{Jobs, Status};
+use super::outcome::{Counters, Outcome, Progress, Watch};
+use super::policy::Policy;
+use super::view::View;
+use crate::accounts::AccountTree;
+use crate::cluster::{Cluster, Slot, TaskRequest};
+use crate::facts::{Fact, PreemptReason};
+use crate::ids::{JobId, ReservationId, ShapeId};
+use crate::ledger::Ledger;
+use crate::units::{MilliGpu, SimTime};
+use crate::workload::Source;
+use std::collections::BTreeMap;
+
+/// Events between two calls of the watch.
+const WATCH_EVERY: u64 = 4096;
+
+/// Instants in a row at which a policy may only shuffle an idle cluster about before the run ends; two at which it does nothing.
+const IDLE_WAKES: u32 = 1000;
+
+/// Everything that changes during a run.
+pub(super) struct Engine<'a> {
+    pub(super) case: &'a Case,
+    pub(super) source: Box<dyn Source>,
+    pub(super) policy: &'a mut dyn Policy,
+    pub(super) now: SimTime,
+    pub(super) events: Events,
+    pub(super) cluster: Cluster,
+    pub(super) jobs: Jobs,
+    pub(super) accounts: AccountTree,
+    pub(super) demand: Vec<MilliGpu>,
+    pub(super) ledger: Ledger,
+    pub(super) counters: Counters,
+    /// Jobs in the queue.
+    pub(super) queued: u64,
+    /// Jobs that hold GPUs or are granted some.
+    pub(super) in_flight: u64,
+    /// Jobs that are over.
+    pub(super) over: u64,
+    /// Starts whose GPUs are being vacated, by job.
+    pub(super) grants: BTreeMap<JobId, Grant>,
+    /// Which start each leaving victim makes way for.
+    pub(super) leaving_for: BTreeMap<JobId, JobId>,
+    /// Why each leaving victim goes.
+    pub(super) evicting: BTreeMap<JobId, PreemptReason>,
+    /// Capacity that a policy holds for queued jobs.
+    pub(super) reserved: BTreeMap<JobId, Reserved>,
+    pub(super) reservations_made: u32,
+    /// Who waits for the end of whom.
+    pub(super) dependants: BTreeMap<JobId, Vec<JobId>>,
+    /// Counts the repairs of each node, so that a stale end of one is known.
+    pub(super) repairs: Vec<u32>,
+    pub(super) active_windows: Vec<ReservationId>,
+    /// Whether each shape can ever fit, once asked.
+    pub(super) fits_ever: Vec<Option<bool>>,
+    /// The earliest wake-up that is already in flight.
+    pub(super) next_wake: SimTime,
+    /// Wake-ups in flight, later ones that an earlier one overtook included.
+    pub(super) wakes: usize,
+    pub(super) scratch: Vec<Slot>,
+    decisions: Decisions,
+    pub(super) pass_ns: Vec<u32>,
+}
+
+/// Capacity that a policy holds for a queued job.
+pub(super) struct Reserved {
+    pub(super) slots: Vec<Slot>,
+    pub(super) made: u32,
+}
+
+/// Runs `case` under `policy` until nothing is left to happen, or to the scenario's cut.
+///
+/// `source` yields the submissions; `watch` may stop the run, which then ends with a cut.
+pub fn run(case: &Case, source: Box<dyn Source>, policy: &mut dyn Policy, watch: &mut dyn Watch) -> Outcome {
+    let mut engine = Engine::new(case, source, policy);
+    engine.schedule();
+    engine.drive(watch);
+    engine.finish()
+}
+
+impl<'a> Engine<'a> {
+    fn new(case: &'a Case, source: Box<dyn Source>, policy: &'a mut dyn Policy) -> Engine<'a> {
+        let mut jobs = Jobs::default();
+        jobs.reserve(source.jobs().unwrap_or(0));
+        Engine {
+            case,
+            source,
+            policy,
+            now: SimTime::ZERO,
+            events: Events::default(),
+            cluster: Cluster::new(case.cluster.clone()),
+            jobs,
+            accounts: case.accounts.clone(),
+            demand: vec![MilliGpu::ZERO; case.catalog.pools.len()],
+            ledger: Ledger::default(),
+            counters: Counters::default(),
+            queued: 0,
+            in_flight: 0,
+            over: 0,
+            grants: BTreeMap::new(),
+            leaving_for: BTreeMap::new(),
+            evicting: BTreeMap::new(),
+            reserved: BTreeMap::new(),
+            reservations_made: 0,
+            dependants: BTreeMap::new(),
+            repairs: vec![0; case.cluster.nodes.len()],
+            active_windows: Vec::new(),
+            fits_ever: vec![None; case.catalog.shapes.len()],
+            next_wake: SimTime::NEVER,
+            wakes: 0,
+            scratch: Vec::new(),
+            decisions: Decisions::default(),
+            pass_ns: Vec::new(),
+        }
+    }
+
+    /// Puts what is known beforehand into the queue: one entry of each schedule at a time.
+    fn schedule(&mut self) {
+        let spec = self.case.cluster.clone();
+        if let Some((at, _)) = spec.health.first() {
+            self.events.push(*at, Event::Health { row: 0 });
+        }
+        if let Some(sample) = spec.demand.first() {
+            self.events.push(sample.at, Event::Demand { row: 0 });
+        }
+        if let Some(change) = self.case.share_changes.first() {
+            self.events.push(change.at, Event::Share { row: 0 });
+        }
+        for (row, window) in spec.windows.iter().enumerate() {
+            let window_id = ReservationId::from_index(row);
+            self.events.push(window.from, Event::WindowBegins { window: window_id });
+            self.events.push(window.until, Event::WindowEnds { window: window_id });
+        }
+    }
+
+    fn drive(&mut self, watch: &mut dyn Watch) {
+        let until = self.case.engine.until.unwrap_or(SimTime::NEVER);
+        let mut watched = 0;
+        let mut idle_wakes = 0;
+        loop {
+            while self.events.first().is_some_and(|event| self.is_stale(&event)) {
+                self.events.pop();
+            }
+            let next = match (self.events.peek(), self.source.peek()) {
+                (Some(a), Some(b)) => a.min(b),
+                (Some(at), None) | (None, Some(at)) => at,
+                (None, None) => return,
+            };
+            // Asking again is all that is left, and nobody waits.
+            if self.queued == 0 && self.source.peek().is_none() && self.events.len() == self.wakes {
+                return;
+            }
+            if until <= next {
+                self.now = until;
+                self.tell(&Fact::Cut);
+                return;
+            }
+            assert!(self.now <= next, "an event lies in the past");
+            self.now = next;
+            let before = self.counters.events;
+            let only_wakes = self.take_instant();
+            if watched + WATCH_EVERY <= self.counters.events || before == 0 {
+                watched = self.counters.events;
+                if !watch.proceed(self.progress()) {
+                    self.tell(&Fact::Cut);
+                    return;
+                }
+            }
+            let changed = self.ask(watch);
+            // Nothing runs, nothing comes, and asking again starts nothing: the rest waits for ever.
+            let idle = only_wakes && self.in_flight == 0;
+            idle_wakes = if idle { idle_wakes + if changed { 1 } else { IDLE_WAKES / 2 } } else { 0 };
+            if IDLE_WAKES <= idle_wakes && self.source.peek().is_none() && self.events.len() == self.wakes {
+                return;
+            }
+        }
+    }
+
+    /// Takes all events of this instant, then its arrivals, until none is left. Returns whether there were only wake-ups.
+    fn take_instant(&mut self) -> bool {
+        let mut only_wakes = true;
+        loop {
+            while let Some(event) = self.events.pop_at(self.now) {
+                self.counters.events += 1;
+                if event == Event::Wake {
+                    self.wakes -= 1;
+                } else {
+                    only_wakes = false;
+                    self.take(event);
+                }
+            }
+            if self.source.peek() != Some(self.now) {
+                break;
+            }
+            while self.source.peek() == Some(self.now) {
+                let Some(arrival) = self.source.next() else { break };
+                self.counters.events += 1;
+                only_wakes = false;
+                self.arrive(arrival);
+            }
+        }
+        if self.next_wake <= self.now {
+            self.next_wake = SimTime::NEVER;
+        }
+        only_wakes
+    }
+
+    /// Whether an event speaks of an attempt, repair or reservation that is no more. Such an event does not move time on.
+    fn is_stale(&self, event: &Event) -> bool {
+        match *event {
+            Event::Finish { job, epoch } | Event::Ready { job, epoch } => self.jobs.row(job).epoch != epoch,
+            Event::Evicted { job, attempt } => !(self.jobs.row(job).status.holds() && self.jobs.row(job).attempt == attempt),
+            Event::Repaired { node, repair } => self.repairs[node.index()] != repair,
+            Event::ReservationEnds { job, made } => self.reserved.get(&job).is_none_or(|reserved| reserved.made != made),
+            Event::Eligible { job } => self.jobs.row(job).status != Status::Held,
+            Event::Health { .. }
+            | Event::WindowEnds { .. }
+            | Event::Share { .. }
+            | Event::Demand { .. }
+            | Event::WindowBegins { .. }
+            | Event::Wake => false,
+        }
+    }
+
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Finish { job, epoch } => self.finish_attempt(job, epoch),
+            Event::Evicted { job, attempt } => self.evicted(job, attempt),
+            Event::Health { row } => self.health(row),
+            Event::Repaired { node, repair } => self.repaired(node, repair),
+            Event::WindowBegins { window } => self.window_begins(window),
+            Event::WindowEnds { window } => self.window_ends(window),
+            Event::ReservationEnds { job, made } => self.reservation_ends(job, made),
+            Event::Share { row } => self.share_changes(row),
+            Event::Demand { row } => self.demand_changes(row),
+            Event::Ready { job, epoch } => self.ready(job, epoch),
+            Event::Eligible { job } => self.eligible(job),
+            Event::Wake => {}
+        }
+    }
+
+    /// Asks the policy until a pass changes nothing. Returns whether any pass did.
+    fn ask(&mut self, watch: &mut dyn Watch) -> bool {
+        self.counters.queue_max = self.counters.queue_max.max(self.queued);
+        let mut decisions = std::mem::take(&mut self.decisions);
+        let mut changed = false;
+        for pass in 0.. {
+            if pass == self.case.engine.passes_max {
+                self.counters.pass_limits += 1;
+                self.tell(&Fact::PassLimit);
+                break;
+            }
+            decisions.clear();
+            let before = watch.clock_ns();
+            let view = View {
+                now: self.now,
+                case: self.case,
+                cluster: &self.cluster,
+                jobs: &self.jobs,
+                accounts: &self.accounts,
+                demand: &self.demand,
+            };
+            self.policy.decide(&view, &mut decisions);
+            if let (Some(before), Some(after)) = (before, watch.clock_ns()) {
+                self.pass_ns.push(u32::try_from(after.saturating_sub(before)).unwrap_or(u32::MAX));
+            }
+            self.counters.passes += 1;
+            self.counters.node_visits += decisions.node_visits();
+            if !self.apply(&decisions) {
+                break;
+            }
+            changed = true;
+        }
+        self.decisions = decisions;
+        changed
+    }
+
+    /// Records a fact and tells it to everyone.
+    pub(super) fn tell(&mut self, fact: &Fact) {
+        self.ledger.push(self.now, fact);
+        self.policy.observe(self.now, fact);
+        self.source.observe(self.now, fact);
+    }
+    /// What `slot` of `job` asks of its node.
+    pub(super) fn request(&self, job: JobId, slot: &Slot) -> TaskRequest {
+        self.request_of(self.jobs.row(job).job.shape, slot)
+    }
+    pub(super) fn request_of(&self, shape: ShapeId, slot: &Slot) -> TaskRequest {
+        self.case.catalog.shapes.rows()[shape.index()].groups[usize::from(slot.group)].request
+    }
+    fn progress(&self) -> Progress {
+        Progress { events: self.counters.events, submitted: self.jobs.len() as u64, over: self.over, now: self.now }
+    }
+    fn finish(mut self) -> Outcome {
+        Outcome {
+            workload: self.source.submitted(),
+            ledger: self.ledger,
+            counters: self.counters,
+            end: self.now,
+            pass_ns: self.pass_ns,
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! What each account was owed and what it received, hour by hour.
+//!
+//! Owed counts allocated requests only. Unallocated time is charged to nobody; it stands beside.
+
+use super::spread::Spans;
+use super::{AccountFigures, Build, Delivered, Level, Measured, Metric, Scene, Stage};
+use crate::facts::Fact;
+use crate::ids::{AccountId, JobId};
+use crate::registry::Entry;
+use crate::units::{GpuTime, SimSpan, SimTime};
+
+/// Owed and delivered capacity.
+pub(super) const ENTRY: Entry<Build> = Entry {
+    name: "accounts",
+    about: "by account: what it was owed (by hour, share of what was available up to its demand) and what it received",
+    source: "ours",
+    knobs: &[],
+    needs: &[],
+    provides: &[],
+    timed: false,
+    build: |scene| Box::new(Accounts::new(scene, false)),
+};
+
+/// The period over which a burst may make up for a lull, where no policy's own lookback is known.
+pub const LOOKBACK: SimSpan = SimSpan::from_millis(7 * SimSpan::DAY.as_millis());
+
+/// Most rows of (account, hour); a run that would have more gets longer buckets, whole hours each.
+const ROWS_MAX: u64 = 4_000_000;
+
+/// One account in one bucket of time, an hour unless the run is very long. Buckets in which nothing is wanted or held have no row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HourRow {
+    /// Whose.
+    pub account: AccountId,
+    /// When the bucket begins.
+    pub from: SimTime,
+    /// How long it is, within the measured span.
+    pub length: SimSpan,
+    /// min(share x available capacity, demand), in milli-GPU x ms.
+    pub owed: f64,
+    /// Running and pending GPUs of allocated requests.
+    pub demand: GpuTime,
+    /// Charged.
+    pub delivered: GpuTime,
+    /// Held by unallocated work.
+    pub unallocated: GpuTime,
+}
+
+/// What is summed up to one cap.
+#[derive(Clone, Default)]
+struct Period {
+    owed: f64,
+    delivered: f64,
+    /// Sum of min(delivered, owed) over the periods that are over.
+    capped: f64,
+}
+
+impl Period {
+    fn add(&mut self, owed: f64, delivered: GpuTime) {
+        self.owed += owed;
+        self.delivered += delivered.as_raw() as f64;
+    }
+    fn close(&mut self) {
+        self.capped += self.delivered.min(self.owed);
+        (self.owed, self.delivered) = (0.0, 0.0);
+    }
+}
+
+#[derive(Clone, Default)]
+struct Leaf {
+    listed: bool,
+    level: Level,
+    share: f64,
+    /// Up to when everything is booked, and the healthy GPU time there was by then.
+    booked: SimTime,
+    healthy: GpuTime,
+    // The current bucket.
+    due: f64,
+    demand: GpuTime,
+    charged: GpuTime,
+    unallocated: GpuTime,
+    // The whole span.
+    owed: f64,
+    delivered: GpuTime,
+    unallocated_all: GpuTime,
+    lookback: Period,
+    day: Period,
+    hour: Period,
+}
+
+/// Sums by leaf.
+pub(super) struct Accounts {
+    leaves: Vec<Leaf>,
+    bucket: SimSpan,
+    opened: SimTime,
+    healthy: GpuTime,
+    healthy_at: SimTime,
+    span: (SimTime, SimTime),
+    rows: Option<Vec<HourRow>>,
+}
+
+impl Accounts {
+    /// Leaves of the tree, and whatever else jobs charge; with a row for each bucket if `keep`.
+    pub(super) fn new(scene: &Scene<'_>, keep: bool) -> Accounts {
+        let span = scene.span();
+        let mut leaves = vec![Leaf { booked: span.0, ..Leaf::default() }; scene.account_count()];
+        for (row, leaf) in leaves.iter_mut().enumerate() {
+            let account = AccountId::from_index(row);
+            leaf.share = scene.share(account);
+            leaf.listed = row < scene.accounts.accounts.len() && scene.accounts.is_leaf(account);
+        }
+        for job in &scene.workload.jobs {
+            leaves[job.account.index()].listed = true;
+        }
+        let hours = scene.span_length().as_millis().div_ceil(SimSpan::HOUR.as_millis());
+        let rows = hours.saturating_mul(leaves.len().max(1) as u64);
+        let bucket = SimSpan::HOUR * rows.div_ceil(ROWS_MAX).max(1);
+        let rows = keep.then(Vec::new);
+        Accounts { leaves, bucket, opened: span.0, healthy: GpuTime::ZERO, healthy_at: span.0, span, rows }
+    }
+
+    /// The rows kept so far, by bucket, then account.
+    pub(super) fn into_rows(self) -> Vec<HourRow> {
+        self.rows.unwrap_or_default()
+    }
+
+    /// Books a leaf up to `to` at its level until then.
+    fn book(leaf: &mut Leaf, to: SimTime, healthy: GpuTime) {
+        let span = to.since(leaf.booked);
+        leaf.demand += (leaf.level.charged + leaf.level.pending) * span;
+        leaf.charged += leaf.level.charged * span;
+        leaf.unallocated += leaf.level.unallocated * span;
+        leaf.due += leaf.share * (healthy.as_raw() - leaf.healthy.as_raw()) as f64;
+        leaf.booked = to;
+        leaf.healthy = healthy;
+    }
+
+    /// Ends the bucket at `to`.
+    fn close_bucket(&mut self, to: SimTime) {
+        let index = |at: SimTime, period: SimSpan| at.as_millis() / period.as_millis();
+        let over = |period: SimSpan| index(self.opened, period) != index(to, period);
+        let (week, day) = (over(LOOKBACK), over(SimSpan::DAY));
+        let length = to.since(self.opened);
+        for (row, leaf) in self.leaves.iter_mut().enumerate().filter(|(_, leaf)| leaf.listed) {
+            Accounts::book(leaf, to, self.healthy);
+            let owed = leaf.due.min(leaf.demand.as_raw() as f64);
+            leaf.owed += owed;
+            leaf.delivered += leaf.charged;
+            leaf.unallocated_all += leaf.unallocated;
+            for period in [&mut leaf.lookback, &mut leaf.day, &mut leaf.hour] {
+                period.add(owed, leaf.charged);
+            }
+            leaf.hour.close();
+            if day {
+                leaf.day.close();
+            }
+            if week {
+                leaf.lookback.close();
+            }
+            if let Some(rows) = &mut self.rows
+                && (GpuTime::ZERO < leaf.demand || GpuTime::ZERO < leaf.unallocated)
+            {
+                rows.push(HourRow {
+                    account: AccountId::from_index(row),
+                    from: self.opened,
+                    length,
+                    owed,
+                    demand: leaf.demand,
+                    delivered: leaf.charged,
+                    unallocated: leaf.unallocated,
+                });
+            }
+            leaf.due = 0.0;
+            (leaf.demand, leaf.charged, leaf.unallocated) = (GpuTime::ZERO, GpuTime::ZERO, GpuTime::ZERO);
+        }
+        self.opened = to;
+    }
+
+    fn changed(&mut self, scene: &Scene<'_>, account: AccountId, at: SimTime) {
+        let leaf = &mut self.leaves[account.index()];
+        let level = scene.level(account);
+        if leaf.level != level {
+            Accounts::book(leaf, at.clamp(self.span.0, self.span.1), self.healthy);
+            leaf.level = level;
+        }
+    }
+}
+
+impl Metric for Accounts {
+    fn elapse(&mut self, scene: &Scene<'_>, from: SimTime, to: SimTime) {
+        debug_assert!(from == self.healthy_at, "spans follow each other");
+        while self.healthy_at < to {
+            let bucket = self.bucket.as_millis();
+            let edge = SimTime::from_millis((self.healthy_at.as_millis() / bucket + 1) * bucket);
+            let until = edge.min(to);
+            self.healthy += scene.healthy * (until - self.healthy_at);
+            self.healthy_at = until;
+            if until == edge {
+                self.close_bucket(edge);
+            }
+        }
+    }
+
+    fn observe(&mut self, scene: &Scene<'_>, at: SimTime, fact: &Fact) {
+        let of = |job: JobId| scene.job(job).account;
+        match *fact {
+            Fact::Rejected { job, .. }
+            | Fact::Queued { job, .. }
+            | Fact::Amended { job, .. }
+            | Fact::Claimed { job, .. }
+            | Fact::Released { job, .. }
+            | Fact::Started { job, .. }
+            | Fact::Preempted { job, .. }
+            | Fact::Broken { job, .. }
+            | Fact::Ended { job, .. } => self.changed(scene, of(job), at),
+            Fact::ShareChanged { .. } => {
+                for (row, leaf) in self.leaves.iter_mut().enumerate() {
+                    Accounts::book(leaf, at.clamp(self.span.0, self.span.1), self.healthy);
+                    leaf.share = scene.share(AccountId::from_index(row));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn close(&mut self, scene: &Scene<'_>, out: &mut Measured) {
+        if self.opened < self.span.1 {
+            self.close_bucket(self.span.1);
+        }
+        let mut waits = vec![Spans::default(); self.leaves.len()];
+        for (life, job) in scene.lives.iter().zip(&scene.workload.jobs).filter(|(life, _)| life.counts()) {
+            let waiting = matches!(life.stage, Stage::Queued | Stage::Submitted);
+            waits[job.account.index()].push(life.wait(scene.at()), waiting);
+        }
+        let (mut owed, mut delivered) = (0.0, 0.0);
+        let (mut lookback, mut day, mut hour) = (0.0, 0.0, 0.0);
+        for (row, (leaf, waits)) in self.leaves.iter_mut().zip(waits).enumerate().filter(|(_, (leaf, _))| leaf.listed) {
+            let account = AccountId::from_index(row);
+            leaf.day.close();
+            leaf.lookback.close();
+            owed += leaf.owed;
+            delivered += leaf.delivered.as_raw() as f64;
+            lookback += leaf.lookback.capped;
+            day += leaf.day.capped;
+            hour += leaf.hour.capped;
+            out.by_account.push(AccountFigures {
+                account: scene.account_name(account).to_owned(),
+                share: leaf.share,
+                owed: leaf.owed,
+                delivered: leaf.delivered,
+                delivered_of_owed: of(leaf.lookback.capped, leaf.owed),
+                unallocated: leaf.unallocated_all,
+                wait: waits.spread(),
+            });
+        }
+        out.by_account.sort_by(|a, b| a.account.cmp(&b.account));
+        out.delivered_of_owed = Delivered {
+            by_lookback: of(lookback, owed),
+            by_day: of(day, owed),
+            by_hour: of(hour, owed),
+            uncapped: of(delivered, owed),
+        };
+    }
+}
+
+fn of(part: f64, whole: f64) -> Option<f64> {
+    (0.0 < whole).then(|| part / whole)
+}

@@ -1,0 +1,50 @@
+//! How much of the cluster was there, and how much of that was held.
+
+use super::{Availability, Build, Measured, Metric, Scene};
+use crate::registry::Entry;
+use crate::units::{GpuTime, SimTime};
+
+/// Capacity over time.
+pub(super) const ENTRY: Entry<Build> = Entry {
+    name: "capacity",
+    about: "availability, occupancy, share of unallocated work, outstanding GPUs",
+    source: "ours",
+    knobs: &[],
+    needs: &[],
+    provides: &[],
+    timed: false,
+    build: |_| Box::new(Capacity::default()),
+};
+
+#[derive(Default)]
+struct Capacity {
+    healthy: GpuTime,
+    held: GpuTime,
+    charged: GpuTime,
+    pending: GpuTime,
+}
+
+impl Metric for Capacity {
+    fn elapse(&mut self, scene: &Scene<'_>, from: SimTime, to: SimTime) {
+        let span = to - from;
+        self.healthy += scene.healthy * span;
+        self.held += scene.held * span;
+        self.charged += scene.charged * span;
+        self.pending += scene.pending * span;
+    }
+
+    fn close(&mut self, scene: &Scene<'_>, out: &mut Measured) {
+        let all = scene.capacity * scene.span_length();
+        out.capacity = Availability {
+            availability: share(self.healthy, all),
+            occupancy: share(self.held, self.healthy),
+            unallocated_share: share(self.held - self.charged, self.held),
+            outstanding: share(self.held + self.pending, all),
+        };
+    }
+}
+
+/// One part of a whole; `None` of nothing.
+pub(super) fn share(part: GpuTime, whole: GpuTime) -> Option<f64> {
+    (GpuTime::ZERO < whole).then(|| part.as_raw() as f64 / whole.as_raw() as f64)
+}

@@ -1,0 +1,46 @@
+//! How many jobs came to what end.
+
+use super::{Build, JobCounts, Measured, Metric, Scene, Stage};
+use crate::facts::EndReason;
+use crate::registry::Entry;
+
+/// Outcomes of jobs.
+pub(super) const ENTRY: Entry<Build> = Entry {
+    name: "jobs",
+    about: "jobs by outcome; the outcomes add up to submitted",
+    source: "ours",
+    knobs: &[],
+    needs: &[],
+    provides: &[],
+    timed: false,
+    build: |_| Box::new(Counts),
+};
+
+struct Counts;
+
+impl Metric for Counts {
+    fn close(&mut self, scene: &Scene<'_>, out: &mut Measured) {
+        let mut counts = JobCounts::default();
+        for (life, job) in scene.lives.iter().zip(&scene.workload.jobs) {
+            counts.submitted += u64::from(life.stage != Stage::Unborn);
+            counts.measured += u64::from(life.counts());
+            let deadline = scene.workload.extra(job).and_then(|extra| extra.start_deadline);
+            if let Some(deadline) = deadline
+                && life.counts()
+            {
+                counts.missed_deadlines += u64::from(deadline < life.first_start.min(scene.at()));
+            }
+            match life.stage {
+                Stage::Unborn => {}
+                Stage::Submitted | Stage::Queued => counts.queued += 1,
+                Stage::Running => counts.running += 1,
+                Stage::Rejected => counts.rejected += 1,
+                Stage::Over(EndReason::Completed) => counts.completed += 1,
+                Stage::Over(EndReason::TimedOut) => counts.timed_out += 1,
+                Stage::Over(EndReason::Cancelled) => counts.cancelled += 1,
+                Stage::Over(EndReason::Failed | EndReason::Abandoned) => counts.failed += 1,
+            }
+        }
+        out.jobs = counts;
+    }
+}

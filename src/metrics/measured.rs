@@ -1,0 +1,184 @@
+//! All figures of one run, before they are rounded and written. Units are in the names; service is exact.
+
+use super::spread::{Quantile, Spread};
+use crate::units::{GpuTime, SimSpan};
+
+/// How many jobs came to what end. The outcomes add up to `submitted`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JobCounts {
+    /// Jobs that arrived.
+    pub submitted: u64,
+    /// Their work was done.
+    pub completed: u64,
+    /// Running when the run ended.
+    pub running: u64,
+    /// Waiting when the run ended, their start conditions met or not.
+    pub queued: u64,
+    /// Refused, since they fit no cluster or depend on a job that failed.
+    pub rejected: u64,
+    /// Failed with a node and not tried again, or preempted and given up.
+    pub failed: u64,
+    /// Withdrawn.
+    pub cancelled: u64,
+    /// Stopped at their time limit.
+    pub timed_out: u64,
+    /// Submitted in the measured window and not refused.
+    pub measured: u64,
+    /// Measured jobs that did not start by their start deadline.
+    pub missed_deadlines: u64,
+}
+
+/// Jobs with one class label.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClassFigures {
+    /// The label.
+    pub class: String,
+    /// Measured jobs.
+    pub jobs: u64,
+    /// All stays in the queue, in seconds.
+    pub wait: Spread,
+    /// Submission to first start, in seconds.
+    pub first_wait: Spread,
+    /// Measured jobs that were preempted at least once.
+    pub preempted: u64,
+}
+
+/// One leaf of the account tree.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AccountFigures {
+    /// Its path.
+    pub account: String,
+    /// The share of the whole it is owed, at the end of the run.
+    pub share: f64,
+    /// Summed over hours: min(share x available capacity, demand of allocated requests), in milli-GPU x ms.
+    pub owed: f64,
+    /// Charged GPU time.
+    pub delivered: GpuTime,
+    /// Delivered of owed, capped at what is owed in each lookback period; `None` if nothing is owed.
+    pub delivered_of_owed: Option<f64>,
+    /// GPU time held by unallocated work.
+    pub unallocated: GpuTime,
+    /// All stays in the queue of its measured jobs, in seconds.
+    pub wait: Spread,
+}
+
+/// What all leaves together received of what they were owed: sum of min(delivered, owed) over periods, by sum of owed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Delivered {
+    /// Capped in each lookback period.
+    pub by_lookback: Option<f64>,
+    /// Capped in each day.
+    pub by_day: Option<f64>,
+    /// Capped in each hour.
+    pub by_hour: Option<f64>,
+    /// Not capped: bursts on borrowed capacity pay for starved days.
+    pub uncapped: Option<f64>,
+}
+
+/// Attempts that the scheduler stopped.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Preemption {
+    /// How often.
+    pub events: u64,
+    /// How many jobs at least once.
+    pub jobs: u64,
+    /// Events per 1000 GPU hours held; `None` if nothing was held.
+    pub per_1000_gpu_h: Option<f64>,
+    /// Work that was thrown away, times what the job held at base size.
+    pub lost: GpuTime,
+    /// Most preemptions of one job.
+    pub per_job_max: u64,
+}
+
+/// Attempts that were lost with a node or GPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Failures {
+    /// How often.
+    pub events: u64,
+    /// How many jobs at least once.
+    pub jobs: u64,
+    /// Work that was thrown away, times what the job held at base size.
+    pub lost: GpuTime,
+}
+
+/// Capacity over the measured span.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Availability {
+    /// Healthy GPU time over all GPU time.
+    pub availability: Option<f64>,
+    /// Held over healthy GPU time.
+    pub occupancy: Option<f64>,
+    /// Share of held GPU time that is charged to nobody.
+    pub unallocated_share: Option<f64>,
+    /// Mean of queued and running GPUs, over capacity.
+    pub outstanding: Option<f64>,
+}
+
+/// Free GPUs that the task mix cannot use as they lie, over the measured span.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Fragmentation {
+    /// Of the free GPUs.
+    pub ratio: Option<f64>,
+    /// Of all GPUs.
+    pub amount: Option<f64>,
+}
+
+/// Simulated against observed waits, of measured jobs whose start the trace holds and the run reached.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fidelity {
+    /// How many jobs.
+    pub jobs: u64,
+    /// First wait in the run, in seconds.
+    pub simulated: Spread,
+    /// Wait in the recorded history, in seconds.
+    pub observed: Spread,
+    /// Median of the absolute difference, in seconds.
+    pub error_p50: Option<Quantile>,
+    /// 90th percentile of the absolute difference, in seconds.
+    pub error_p90: Option<Quantile>,
+    /// Spearman's rank correlation; `None` where all waits of one side are equal.
+    pub rank_correlation: Option<f64>,
+}
+
+/// All figures of one run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Measured {
+    /// Outcomes.
+    pub jobs: JobCounts,
+    /// All stays in the queue, in seconds.
+    pub wait: Spread,
+    /// Submission to first start, in seconds.
+    pub first_wait: Spread,
+    /// Submission to completion, in seconds.
+    pub jct: Spread,
+    /// Bounded slowdown.
+    pub slowdown: Spread,
+    /// First submission to last completion; `None` if no job completed.
+    pub makespan: Option<SimSpan>,
+    /// Work of completed jobs.
+    pub goodput: GpuTime,
+    /// The longest queue before a pass.
+    pub queue_max: u64,
+    /// In order of label.
+    pub by_class: Vec<ClassFigures>,
+    /// In order of path.
+    pub by_account: Vec<AccountFigures>,
+    /// All leaves together.
+    pub delivered_of_owed: Delivered,
+    /// Attempts stopped by the scheduler.
+    pub preemption: Preemption,
+    /// Attempts lost with a node or GPU.
+    pub failures: Failures,
+    /// Capacity over time.
+    pub capacity: Availability,
+    /// What devices did over what was held; `None` if the trace does not say.
+    pub utilization: Option<f64>,
+    /// Share of held GPU time that went to allocated attempts of leaves at or below their share.
+    pub impact: Option<f64>,
+    /// Free GPUs that the task mix cannot use.
+    pub fragmentation: Fragmentation,
+    /// Offered load: GPU time of all jobs that were not refused, over submission span x capacity.
+    pub load: Option<f64>,
+    /// Simulated against observed waits, if the trace holds observed starts.
+    pub fidelity: Option<Fidelity>,
+}

@@ -1,0 +1,112 @@
+//! What a run was worth: each metric hears the facts of a ledger, replayed once, and never the engine's state.
+//!
+//! What most metrics would rebuild alike, they share: the [`Scene`], which is itself made of nothing but facts.
+
+mod accounts;
+mod capacity;
+mod completion;
+mod counts;
+mod fidelity;
+mod fragmentation;
+mod impact;
+mod load;
+mod measured;
+mod preemption;
+mod rows;
+mod scene;
+mod spread;
+mod utilization;
+mod waits;
+
+#[cfg(test)]
+mod tests;
+
+pub use accounts::{HourRow, LOOKBACK};
+pub use completion::{BOUND, bounded_slowdown};
+pub use fragmentation::{Free, Pod, Typical};
+pub use measured::{
+    AccountFigures, Availability, ClassFigures, Delivered, Failures, Fidelity, Fragmentation, JobCounts, Measured, Preemption,
+};
+pub use rows::{AttemptEnd, AttemptRow, JobRow, Recorded, TimelineRow, record};
+pub use scene::{Level, Life, Scene, Stage};
+pub use spread::{Quantile, Spread};
+
+use crate::engine::{Case, Outcome};
+use crate::facts::Fact;
+use crate::registry::{Entry, Info};
+use crate::units::SimTime;
+
+/// One metric, or closely tied family of metrics.
+pub trait Metric {
+    /// The scene stayed as it is from `from` to `to`, which lie within the measured span.
+    fn elapse(&mut self, _scene: &Scene<'_>, _from: SimTime, _to: SimTime) {}
+    /// Hears one fact; the scene has it taken in already.
+    fn observe(&mut self, _scene: &Scene<'_>, _at: SimTime, _fact: &Fact) {}
+    /// Writes its figures at the end of the run.
+    fn close(&mut self, scene: &Scene<'_>, out: &mut Measured);
+}
+
+/// Makes a metric for one run.
+pub type Build = fn(&Scene<'_>) -> Box<dyn Metric>;
+
+/// Every metric.
+pub const METRICS: &[&Entry<Build>] = &[
+    &counts::ENTRY,
+    &waits::ENTRY,
+    &completion::ENTRY,
+    &accounts::ENTRY,
+    &preemption::ENTRY,
+    &capacity::ENTRY,
+    &utilization::ENTRY,
+    &impact::ENTRY,
+    &fragmentation::ENTRY,
+    &load::ENTRY,
+    &fidelity::ENTRY,
+];
+
+/// What is known of every metric, for lists.
+pub fn infos() -> Vec<Info> {
+    METRICS.iter().map(|entry| entry.info()).collect()
+}
+
+/// All figures of one run.
+///
+/// Jobs submitted in the case's measured window count for waits and slowdowns; figures of capacity over time are taken over the
+/// same window, cut at the end of the run (the whole run if the case names none); counts, makespan, goodput and preemptions are
+/// of the whole run.
+pub fn measure(case: &Case, outcome: &Outcome) -> Measured {
+    let mut scene = Scene::new(case, outcome);
+    let mut metrics: Vec<Box<dyn Metric>> = METRICS.iter().map(|entry| (entry.build)(&scene)).collect();
+    replay(outcome, &mut scene, &mut metrics);
+    let mut out = Measured { queue_max: outcome.counters.queue_max, ..Measured::default() };
+    for metric in &mut metrics {
+        metric.close(&scene, &mut out);
+    }
+    out
+}
+
+/// Plays a ledger to `metrics`, once, to the end of the run.
+fn replay(outcome: &Outcome, scene: &mut Scene<'_>, metrics: &mut [Box<dyn Metric + '_>]) {
+    let advance = |scene: &mut Scene<'_>, metrics: &mut [Box<dyn Metric + '_>], to: SimTime| {
+        let (from, until) = scene.span();
+        let (a, b) = (scene.at().max(from), to.min(until));
+        if a < b {
+            for metric in metrics.iter_mut() {
+                metric.elapse(scene, a, b);
+            }
+        }
+        scene.set_time(to);
+    };
+    for (at, fact) in outcome.ledger.iter() {
+        if scene.at() < at {
+            advance(scene, metrics, at);
+        }
+        scene.apply(&fact);
+        for metric in metrics.iter_mut() {
+            metric.observe(scene, at, &fact);
+        }
+    }
+    if scene.at() < outcome.end {
+        advance(scene, metrics, outcome.end);
+    }
+}

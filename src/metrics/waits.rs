@@ -1,0 +1,61 @@
+//! Who waited, how long: over all jobs and by class.
+
+use super::spread::Spans;
+use super::{Build, ClassFigures, Measured, Metric, Scene, Stage};
+use crate::registry::Entry;
+use crate::units::SimTime;
+
+/// Waits of jobs.
+pub(super) const ENTRY: Entry<Build> = Entry {
+    name: "wait",
+    about: "time in the queue: all stays, and submission to first start; in all and by class",
+    source: "ours",
+    knobs: &[],
+    needs: &[],
+    provides: &[],
+    timed: false,
+    build: |_| Box::new(Waits),
+};
+
+struct Waits;
+
+#[derive(Clone, Default)]
+struct Group {
+    wait: Spans,
+    first: Spans,
+    preempted: u64,
+}
+
+impl Metric for Waits {
+    /// A job still in the queue counts with its wait so far, and is censored. One that never started is censored in first waits,
+    /// even if it was withdrawn.
+    fn close(&mut self, scene: &Scene<'_>, out: &mut Measured) {
+        let now = scene.at();
+        let mut all = Group::default();
+        let mut classes = vec![Group::default(); scene.case.catalog.classes.len()];
+        for (life, job) in scene.lives.iter().zip(&scene.workload.jobs) {
+            if !life.counts() {
+                continue;
+            }
+            let (wait, waiting) = (life.wait(now), matches!(life.stage, Stage::Queued | Stage::Submitted));
+            let started = life.first_start != SimTime::NEVER;
+            let first = if started { life.first_start } else { life.end.min(now) }.since(job.submit);
+            for group in [&mut all, &mut classes[job.class.index()]] {
+                group.wait.push(wait, waiting);
+                group.first.push(first, !started);
+                group.preempted += u64::from(0 < life.preemptions);
+            }
+        }
+        out.wait = all.wait.spread();
+        out.first_wait = all.first.spread();
+        let names = scene.case.catalog.classes.rows();
+        for (group, class) in classes.into_iter().zip(names) {
+            let (wait, first_wait) = (group.wait.spread(), group.first.spread());
+            if 0 < wait.count {
+                let (class, jobs, preempted) = (class.clone(), wait.count, group.preempted);
+                out.by_class.push(ClassFigures { class, jobs, wait, first_wait, preempted });
+            }
+        }
+        out.by_class.sort_by(|a, b| a.class.cmp(&b.class));
+    }
+}

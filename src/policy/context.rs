@@ -1,0 +1,252 @@
+//! What the stages of a policy share: the cluster as it would be after this pass's proposals, the queue, who runs until when.
+
+use super::queue::{Key, Queue, Queued, Tier};
+use super::sorted::{Item, Sorted};
+use crate::cluster::{Cluster, Slot};
+use crate::engine::{JobView, Release, Status, View};
+use crate::ids::{JobId, NodeId};
+use crate::units::SimTime;
+use std::ops::Range;
+
+/// A running job and when its GPUs should be free again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Running {
+    /// By its estimate; may lie in the past; [`SimTime::NEVER`] if nothing is known.
+    pub ends: SimTime,
+    /// The job.
+    pub job: JobId,
+}
+
+impl Item for Running {
+    fn weight(&self) -> u64 {
+        0
+    }
+}
+
+/// What the context knows of a job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Known {
+    #[default]
+    Elsewhere,
+    Queued,
+    Running(SimTime),
+}
+
+/// How a job turned since the last pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// It entered the queue.
+    Queued(JobId),
+    /// It runs, or was granted a start.
+    Started(JobId),
+    /// It runs no more.
+    Stopped(JobId),
+}
+
+/// The shared state.
+#[derive(Debug)]
+pub struct Context {
+    /// The cluster as it would be after this pass's proposals.
+    pub draft: Cluster,
+    seen: u64,
+    touched: Vec<NodeId>,
+    /// The queue.
+    pub queue: Queue,
+    /// Running jobs by estimated end.
+    pub running: Sorted<Running>,
+    known: Vec<Known>,
+    /// Starts proposed in this pass, and their slots.
+    proposed: Vec<(JobId, Range<u32>)>,
+    proposed_slots: Vec<Slot>,
+    /// Jobs that facts spoke of since the last pass.
+    pub(super) heard: Vec<JobId>,
+    /// Jobs queued since the last pass.
+    pub fresh: Vec<JobId>,
+    /// Turns heard of but not yet told, kept as a buffer.
+    pub(super) turns: Vec<Turn>,
+    /// Changes whenever capacity may have become free.
+    pub freed: u64,
+    /// Changes whenever the set of running jobs does.
+    pub turned: u64,
+    /// Changes whenever a job started or stopped other than by a proposal of ours.
+    pub stirred: u64,
+    /// The stamp of `freed` under which each shape was found not to fit.
+    full: Vec<u64>,
+    /// Slots of the gang being placed.
+    pub slots: Vec<Slot>,
+    /// What would be released for it.
+    pub releases: Vec<Release>,
+    /// Whether every request is for whole single GPUs anywhere, so that counts decide what fits.
+    pub counted: bool,
+    /// Whether work is split into tiers.
+    pub tiers: bool,
+}
+
+impl Context {
+    /// The context of an empty cluster, with room for a number of jobs.
+    pub fn new(cluster: Cluster, jobs: usize, counted: bool, tiers: bool) -> Context {
+        Context {
+            draft: cluster,
+            seen: 0,
+            touched: Vec::new(),
+            queue: Queue::for_jobs(jobs),
+            running: Sorted::default(),
+            known: Vec::with_capacity(jobs),
+            proposed: Vec::new(),
+            proposed_slots: Vec::new(),
+            heard: Vec::new(),
+            fresh: Vec::new(),
+            turns: Vec::new(),
+            freed: 1,
+            turned: 1,
+            stirred: 1,
+            full: Vec::new(),
+            slots: Vec::new(),
+            releases: Vec::new(),
+            counted,
+            tiers,
+        }
+    }
+
+    /// Makes the draft equal to the cluster as it is.
+    pub fn sync(&mut self, view: &View<'_>) {
+        let cluster = view.cluster();
+        let mut differs = false;
+        match cluster.changes(self.seen) {
+            Some(changes) => {
+                for &node in changes {
+                    differs |= self.draft.copy_node(cluster, node);
+                }
+                for at in 0..self.touched.len() {
+                    differs |= self.draft.copy_node(cluster, self.touched[at]);
+                }
+            }
+            None => {
+                self.draft.copy_all(cluster);
+                differs = true;
+            }
+        }
+        self.touched.clear();
+        self.proposed.clear();
+        self.proposed_slots.clear();
+        self.seen = cluster.version();
+        if differs {
+            self.freed += 1;
+        }
+    }
+    /// Remembers that the draft of a node may differ from what the engine makes of it.
+    pub fn touch(&mut self, node: NodeId) {
+        self.touched.push(node);
+    }
+
+    /// Takes up what was heard since the last pass: `key` says where a job that entered the queue stands. Turns are appended.
+    pub fn reconcile(&mut self, view: &View<'_>, mut key: impl FnMut(JobId, JobView<'_>) -> (u32, Key), turns: &mut Vec<Turn>) {
+        self.fresh.clear();
+        let heard = std::mem::take(&mut self.heard);
+        for &job in &heard {
+            let it = view.job(job);
+            let status = match it.status() {
+                Status::Queued => Known::Queued,
+                Status::Running => Known::Running(it.estimated_end()),
+                // What it holds goes to whoever it leaves for.
+                Status::Leaving => Known::Running(SimTime::NEVER),
+                Status::Granting => Known::Running(view.now().after(view.eviction_latency()).after(ends_after(view, it))),
+                Status::Held | Status::Over => Known::Elsewhere,
+            };
+            let before = self.known(job);
+            if before == status && status != Known::Queued {
+                continue;
+            }
+            match before {
+                Known::Elsewhere => {}
+                Known::Queued => self.queue.remove(job),
+                Known::Running(ends) => {
+                    self.running.remove(&Running { ends, job });
+                    self.stir();
+                    if !matches!(status, Known::Running(_)) {
+                        turns.push(Turn::Stopped(job));
+                    }
+                }
+            }
+            match status {
+                Known::Elsewhere => {}
+                Known::Queued => {
+                    let tier = if self.tiers && !it.is_allocated() { Tier::Unallocated } else { Tier::Allocated };
+                    let (lane, key) = key(job, it);
+                    let queued = Queued { key, estimate: it.estimate().as_millis() };
+                    self.queue.insert(tier, lane, it.shape_id(), queued);
+                    self.fresh.push(job);
+                    turns.push(Turn::Queued(job));
+                }
+                Known::Running(ends) => {
+                    self.running.insert(Running { ends, job });
+                    self.stir();
+                    if !matches!(before, Known::Running(_)) {
+                        turns.push(Turn::Started(job));
+                    }
+                }
+            }
+            self.known[job.index()] = status;
+        }
+        self.heard = heard;
+        self.heard.clear();
+    }
+    fn known(&mut self, job: JobId) -> Known {
+        if self.known.len() <= job.index() {
+            self.known.resize(job.index() + 1, Known::Elsewhere);
+        }
+        self.known[job.index()]
+    }
+    /// Notes that a job started or stopped, or that time changed who may evict whom.
+    pub(super) fn stir(&mut self) {
+        self.turned += 1;
+        self.stirred += 1;
+    }
+    /// Takes up a start that was just proposed, as if the engine had agreed.
+    pub fn propose_start(&mut self, view: &View<'_>, job: JobId) {
+        let ends = view.now().after(ends_after(view, view.job(job)));
+        let first = self.proposed_slots.len() as u32;
+        self.proposed_slots.extend_from_slice(&self.slots);
+        self.proposed.push((job, first..self.proposed_slots.len() as u32));
+        self.queue.remove(job);
+        self.running.insert(Running { ends, job });
+        self.known[job.index()] = Known::Running(ends);
+        self.turned += 1;
+        // Refused or agreed, the next pass looks at it again.
+        self.heard.push(job);
+    }
+    /// The slots of a start that was proposed in this pass.
+    pub fn proposed(&self, job: JobId) -> Option<&[Slot]> {
+        let (_, range) = self.proposed.iter().find(|(it, _)| *it == job)?;
+        Some(&self.proposed_slots[range.start as usize..range.end as usize])
+    }
+    /// The slots a job holds, is granted, or would be given by this pass.
+    pub fn slots_of<'a>(&'a self, view: &View<'a>, job: JobId) -> &'a [Slot] {
+        self.proposed(job).unwrap_or_else(|| view.job(job).slots())
+    }
+    /// Takes up an eviction that was just proposed.
+    pub fn propose_stop(&mut self, job: JobId) {
+        if let Known::Running(ends) = self.known(job) {
+            self.running.remove(&Running { ends, job });
+            self.known[job.index()] = Known::Elsewhere;
+            self.turned += 1;
+        }
+        self.heard.push(job);
+    }
+    /// Whether a shape was found not to fit, and nothing became free since.
+    pub fn is_full_for(&self, shape: crate::ids::ShapeId) -> bool {
+        self.full.get(shape.index()) == Some(&self.freed)
+    }
+    /// Remembers that a shape does not fit.
+    pub fn set_full_for(&mut self, shape: crate::ids::ShapeId) {
+        if self.full.len() <= shape.index() {
+            self.full.resize(shape.index() + 1, 0);
+        }
+        self.full[shape.index()] = self.freed;
+    }
+}
+
+/// How long `job` should hold its GPUs if it were granted them now.
+pub fn ends_after(view: &View<'_>, job: JobView<'_>) -> crate::units::SimSpan {
+    view.startup().plus(job.estimate())
+}

@@ -1,0 +1,33 @@
+//! How far past a stuck head? One implementation a file.
+
+mod conservative;
+mod easy;
+mod greedy;
+mod k_reservations;
+mod nodes;
+mod plan;
+mod shadow;
+mod steps;
+mod strict;
+
+pub(super) use nodes::take_spot;
+pub(super) use plan::Spot;
+pub use shadow::Shadow;
+
+use super::pass::Pass;
+use super::queue::Tier;
+use crate::engine::Case;
+use crate::registry::{Entry, Knobs};
+
+/// Makes a fill from its knobs for one case.
+pub type Build = fn(&Knobs, &Case) -> Box<dyn Fill>;
+
+/// All fills.
+pub const ENTRIES: &[&Entry<Build>] =
+    &[&strict::ENTRY, &greedy::ENTRY, &easy::ENTRY, &conservative::ENTRY, &k_reservations::ENTRY];
+
+/// How far past a stuck head.
+pub trait Fill: Send {
+    /// Proposes starts for one tier, best first.
+    fn fill(&mut self, pass: &mut Pass<'_, '_>, tier: Tier);
+}

@@ -1,0 +1,199 @@
+//! The reservation of a stuck head: when it should be able to start by the estimates, and what is free beside it then.
+//!
+//! Where every request is for whole single GPUs anywhere, counts decide and no node is looked at. Else a copy of the cluster is
+//! carried forward release by release until the gang fits on its nodes, so that whole-node gangs and fragmented nodes are right.
+
+use crate::cluster::{Buckets, Class, Cluster, Preference, Slot, TaskRequest, bits};
+use crate::engine::View;
+use crate::ids::{JobId, NodeId};
+use crate::policy::context::Context;
+use crate::policy::pass::Pass;
+use crate::units::SimTime;
+
+/// When the head should start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reservation {
+    /// The earliest time by which enough is free; [`SimTime::NEVER`] if the estimates do not tell.
+    pub at: SimTime,
+    /// GPUs free then beyond its need (by counts; zero where nodes decide).
+    pub extra: u64,
+}
+
+/// The cluster as it would be when the head starts, the head on it.
+#[derive(Default)]
+pub struct Shadow {
+    cluster: Option<Cluster>,
+    index: Buckets,
+    seen: u64,
+    touched: Vec<NodeId>,
+    idle: Buckets,
+}
+
+impl Shadow {
+    /// What is free at the time of the reservation, beside it.
+    pub fn cluster(&self) -> &Cluster {
+        self.cluster.as_ref().expect("a shadow is asked only after a reservation by nodes")
+    }
+    /// Takes what a backfilled job would still hold then.
+    pub fn take(&mut self, slot: &Slot, request: &TaskRequest) {
+        self.touched.push(slot.node);
+        if let Some(cluster) = &mut self.cluster {
+            let taken = cluster.take(slot, request);
+            assert!(taken, "backfill beside a reservation uses what it leaves");
+        }
+    }
+    /// Gives it back.
+    pub fn give(&mut self, slot: &Slot, request: &TaskRequest) {
+        if let Some(cluster) = &mut self.cluster {
+            cluster.give(slot, request);
+        }
+    }
+    /// GPUs that are wholly free on open nodes now.
+    pub fn idle(&mut self, context: &Context) -> u64 {
+        self.idle.sync(&context.draft);
+        self.idle.idle_gpus()
+    }
+
+    /// Reserves for a head that does not fit now.
+    pub fn reserve(&mut self, pass: &mut Pass<'_, '_>, head: JobId) -> Reservation {
+        if pass.context.counted { self.reserve_counted(pass, head) } else { self.reserve_on_nodes(pass, head) }
+    }
+
+    fn reserve_counted(&mut self, pass: &Pass<'_, '_>, head: JobId) -> Reservation {
+        let need = u64::from(pass.view.job(head).shape().gpus());
+        let mut free = self.idle(pass.context);
+        let mut at = None;
+        for running in pass.context.running.iter() {
+            if at.is_some_and(|at| at < running.ends) || running.ends == SimTime::NEVER {
+                break;
+            }
+            free += u64::from(pass.view.job(running.job).shape().gpus());
+            if need <= free && at.is_none() {
+                at = Some(running.ends.max(pass.view.now()));
+            }
+        }
+        match at {
+            Some(at) => Reservation { at, extra: free - need },
+            None => Reservation { at: SimTime::NEVER, extra: 0 },
+        }
+    }
+
+    fn reserve_on_nodes(&mut self, pass: &mut Pass<'_, '_>, head: JobId) -> Reservation {
+        self.sync(&pass.context.draft);
+        let view = pass.view;
+        let mut at: Option<SimTime> = None;
+        for running in pass.context.running.iter().take_while(|running| running.ends != SimTime::NEVER) {
+            let ends = running.ends.max(view.now());
+            // Releases of the instant at which the gang first fits all count.
+            if at.is_some_and(|at| at < ends) {
+                break;
+            }
+            self.release(view, running.job, pass.context);
+            if at.is_none() && self.head_fits(view, head) {
+                at = Some(ends);
+            }
+        }
+        let Some(at) = at else { return Reservation { at: SimTime::NEVER, extra: 0 } };
+        self.place_head(pass, head);
+        Reservation { at, extra: 0 }
+    }
+
+    fn sync(&mut self, draft: &Cluster) {
+        match (&mut self.cluster, draft.changes(self.seen)) {
+            (Some(cluster), Some(changes)) => {
+                for &node in changes {
+                    cluster.copy_node(draft, node);
+                }
+            }
+            (cluster, _) => *cluster = Some(draft.clone()),
+        }
+        self.seen = draft.version();
+    }
+    /// Makes the shadow equal to the draft again.
+    pub fn undo(&mut self, context: &Context) {
+        if let Some(cluster) = &mut self.cluster {
+            for node in self.touched.drain(..) {
+                cluster.copy_node(&context.draft, node);
+            }
+        }
+        self.touched.clear();
+    }
+    /// Lets a running job's claims go.
+    fn release(&mut self, view: &View<'_>, job: JobId, context: &Context) {
+        let Some(cluster) = &mut self.cluster else { return };
+        for slot in context.slots_of(view, job) {
+            cluster.give(slot, view.request(job, slot));
+            self.touched.push(slot.node);
+        }
+    }
+    fn head_fits(&mut self, view: &View<'_>, head: JobId) -> bool {
+        let shape = view.job(head).shape();
+        let Some(cluster) = &mut self.cluster else { return false };
+        self.index.sync(cluster);
+        if !shape.groups.iter().all(|group| self.index.room_for(group)) {
+            return false;
+        }
+        let mut slots = Vec::new();
+        let fits = self.place_gang(view, head, None, &mut slots);
+        self.give_back(view, head, &slots);
+        fits
+    }
+    fn give_back(&mut self, view: &View<'_>, head: JobId, slots: &[Slot]) {
+        if let Some(cluster) = &mut self.cluster {
+            for slot in slots.iter().rev() {
+                cluster.give(slot, view.request(head, slot));
+                self.touched.push(slot.node);
+            }
+        }
+    }
+    /// Puts the head on the shadow: on nodes and GPUs that are busy now where it can, so that most stays free beside it.
+    fn place_head(&mut self, pass: &Pass<'_, '_>, head: JobId) {
+        let mut slots = Vec::new();
+        self.place_gang(pass.view, head, Some(&pass.context.draft), &mut slots);
+        for slot in &slots {
+            self.touched.push(slot.node);
+        }
+    }
+    /// Places a gang on the shadow and leaves it taken. `now`: the cluster whose free GPUs are to be spared.
+    fn place_gang(&mut self, view: &View<'_>, head: JobId, now: Option<&Cluster>, slots: &mut Vec<Slot>) -> bool {
+        let shape = view.job(head).shape();
+        let mut task = 0;
+        for (at, group) in shape.groups.iter().enumerate() {
+            for _ in 0..group.count {
+                let Some(cluster) = &mut self.cluster else { return false };
+                self.index.sync(cluster);
+                let request = &group.request;
+                let busy_now = |node: NodeId| now.is_none_or(|now| !now.fits(node, request));
+                let spared = self.index.find(request, Preference::Tightest, |node| cluster.fits(node, request) && busy_now(node));
+                let found = match spared {
+                    None if now.is_some() => self.index.find(request, Preference::Tightest, |node| cluster.fits(node, request)),
+                    other => other,
+                };
+                let Some(node) = found else {
+                    self.give_back(view, head, &slots.clone());
+                    slots.clear();
+                    return false;
+                };
+                let gpus = choose(cluster, now, node, request);
+                let milli = if request.gpus == 0 { 0 } else { request.milli };
+                let slot = Slot { gpus, node, task, milli, group: at as u8, class: Class::Base };
+                let taken = cluster.take(&slot, request);
+                assert!(taken, "a node that fits has the slot free");
+                slots.push(slot);
+                task += 1;
+            }
+        }
+        true
+    }
+}
+
+/// GPUs for a task of the head: those busy now first.
+fn choose(cluster: &Cluster, now: Option<&Cluster>, node: NodeId, request: &TaskRequest) -> u64 {
+    if request.is_share() {
+        return crate::cluster::gang::choose_gpus(cluster, node, request, Preference::Tightest);
+    }
+    let idle = cluster.node(node).idle;
+    let free_now = now.map_or(0, |now| now.node(node).idle);
+    let order = bits(idle & !free_now).chain(bits(idle & free_now));
+    order.take(usize::from(request.gpus)).fold(0, |set, gpu| set | 1 << gpu)
+}

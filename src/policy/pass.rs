@@ -1,0 +1,242 @@
+//! One pass: what a fill asks of the other stages, so that each fill is only its own rule.
+
+use super::context::{Context, Turn, ends_after};
+use super::evict::{Evict, Room};
+use super::fill::{Shadow, Spot, take_spot};
+use super::order::Order;
+use super::place::{Ask, Place};
+use super::queue::{Bucket, Queued, Tier};
+use crate::cluster::{Class, Cluster, Shape, Slot};
+use crate::engine::{Decisions, Release, View};
+use crate::ids::JobId;
+use crate::units::SimTime;
+
+/// What became of an attempt to start a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tried {
+    /// Its start is proposed.
+    Started,
+    /// It does not fit, and nobody leaves for it.
+    Full,
+    /// The order does not let it start now, whatever is free.
+    Barred,
+}
+
+/// A pass over one tier.
+pub struct Pass<'a, 'v> {
+    /// The state of the world.
+    pub view: &'a View<'v>,
+    /// What the stages share.
+    pub context: &'a mut Context,
+    /// Who is next.
+    pub order: &'a mut dyn Order,
+    /// Where it goes.
+    pub place: &'a mut dyn Place,
+    /// Who leaves for it.
+    pub evict: &'a mut dyn Evict,
+    /// What is proposed.
+    pub out: &'a mut Decisions,
+}
+
+impl Pass<'_, '_> {
+    /// The stamp under which a bucket that could not start stays blocked.
+    fn stamp(&self) -> u64 {
+        if self.evict.is_active() { self.context.freed + self.context.stirred } else { self.context.freed }
+    }
+    /// The job that comes first of those in `tier` whose bucket `bound` lets in, with an estimate of at most what it says.
+    pub fn first(&self, tier: Tier, mut bound: impl FnMut(&Bucket) -> Option<u64>) -> Option<(u32, Queued)> {
+        let queue = &self.context.queue;
+        let mut best: Option<(u32, Queued)> = None;
+        for &at in queue.active() {
+            let bucket = queue.bucket(at);
+            if bucket.tier != tier {
+                continue;
+            }
+            let Some(found) = bound(bucket).and_then(|most| queue.candidate(at, most)) else { continue };
+            if best.is_none_or(|(other, first)| self.precedes(bucket.lane, found, queue.bucket(other).lane, first)) {
+                best = Some((at, found));
+            }
+        }
+        best
+    }
+    /// The job that comes first in `tier`, of buckets that are not blocked.
+    pub fn next(&self, tier: Tier) -> Option<(u32, Queued)> {
+        let stamp = self.stamp();
+        let queue = &self.context.queue;
+        let mut best: Option<(u32, Queued)> = None;
+        for &at in queue.active() {
+            let bucket = queue.bucket(at);
+            if bucket.tier != tier || queue.is_blocked(at, stamp) {
+                continue;
+            }
+            let Some(found) = queue.candidate(at, u64::MAX) else { continue };
+            if best.is_none_or(|(other, first)| self.precedes(bucket.lane, found, queue.bucket(other).lane, first)) {
+                best = Some((at, found));
+            }
+        }
+        best
+    }
+    /// Whether the job `a` of one lane comes before `b` of another.
+    pub fn precedes(&self, lane_a: u32, a: Queued, lane_b: u32, b: Queued) -> bool {
+        if lane_a != lane_b && self.order.ranks_lanes() {
+            let by_lane = self.order.compare(self.view, a.key.job, b.key.job);
+            return by_lane.then(a.key.cmp(&b.key)).is_lt();
+        }
+        a.key < b.key
+    }
+    /// Whether a bucket could not start and nothing has changed since.
+    pub fn is_blocked(&self, at: u32) -> bool {
+        self.context.queue.is_blocked(at, self.stamp())
+    }
+    /// Remembers that a job could not start. Others of its bucket cannot either, unless windows or the order tell them apart.
+    pub fn failed(&mut self, at: u32, queued: Queued, tried: Tried) {
+        if tried == Tried::Full && self.view.windows().is_empty() {
+            let stamp = self.stamp();
+            self.context.queue.block(at, stamp);
+        } else {
+            self.context.queue.pass_over(at, queued);
+        }
+    }
+
+    /// Tries to start `job` on what is free, else on what others leave for it.
+    pub fn start(&mut self, job: JobId) -> Tried {
+        if !self.order.admits(self.view, job) {
+            return Tried::Barred;
+        }
+        self.context.slots.clear();
+        self.context.releases.clear();
+        let fits = self.fits_free(job, None);
+        if !fits && !self.evict_for(job) {
+            return Tried::Full;
+        }
+        self.propose(job);
+        Tried::Started
+    }
+    /// Tries to start `job` on what is free now and, if `shadow` is given, what it leaves free beside the head's reservation.
+    pub fn backfill(&mut self, job: JobId, shadow: Option<&mut Shadow>) -> Tried {
+        if !self.order.admits(self.view, job) {
+            return Tried::Barred;
+        }
+        self.context.slots.clear();
+        self.context.releases.clear();
+        if !self.fits_free(job, shadow) {
+            return Tried::Full;
+        }
+        self.propose(job);
+        Tried::Started
+    }
+    /// Tries to start `job` where a plan has put it.
+    pub(super) fn start_at(&mut self, job: JobId, spot: &Spot) -> Tried {
+        if self.context.counted {
+            return self.backfill(job, None);
+        }
+        if !self.order.admits(self.view, job) {
+            return Tried::Barred;
+        }
+        self.context.releases.clear();
+        if !take_spot(self.view, self.context, job, spot) {
+            return Tried::Full;
+        }
+        self.propose(job);
+        Tried::Started
+    }
+    /// Proposes the start of `job` on the slots and releases that stand in the context.
+    fn propose(&mut self, job: JobId) {
+        let context = &mut *self.context;
+        self.out.start(job, &context.slots, &context.releases);
+        for at in 0..context.slots.len() {
+            let node = context.slots[at].node;
+            context.touch(node);
+        }
+        for at in 0..context.releases.len() {
+            let (Release::Job(victim) | Release::Claim(victim, _)) = context.releases[at];
+            for slot in self.view.job(victim).slots() {
+                context.touch(slot.node);
+            }
+            if let Release::Job(victim) = context.releases[at] {
+                context.propose_stop(victim);
+                self.order.turned(self.view, Turn::Stopped(victim));
+                self.evict.turned(self.view, Turn::Stopped(victim), &*self.order);
+            }
+        }
+        if !context.releases.is_empty() {
+            context.freed += 1;
+        }
+        context.propose_start(self.view, job);
+        self.order.turned(self.view, Turn::Started(job));
+        self.evict.turned(self.view, Turn::Started(job), &*self.order);
+    }
+
+    fn fits_free(&mut self, job: JobId, shadow: Option<&mut Shadow>) -> bool {
+        let shape_id = self.view.job(job).shape_id();
+        let plain = shadow.is_none() && self.view.windows().is_empty();
+        if plain && self.context.is_full_for(shape_id) {
+            return false;
+        }
+        let fits = gang(self.view, job, &mut self.context.draft, shadow, self.place, &mut self.context.slots);
+        if !fits && plain {
+            self.context.set_full_for(shape_id);
+        }
+        fits
+    }
+    fn evict_for(&mut self, job: JobId) -> bool {
+        if !self.evict.is_active() {
+            return false;
+        }
+        let context = &mut *self.context;
+        let mut room = Room {
+            view: self.view,
+            draft: &mut context.draft,
+            place: self.place,
+            order: &*self.order,
+            running: &context.running,
+            slots: &mut context.slots,
+            releases: &mut context.releases,
+        };
+        self.evict.make_room(&mut room, job)
+    }
+}
+
+/// Places the gang of `job` on `draft` (and on `shadow`, if given) and leaves it taken, or changes nothing.
+pub fn gang(
+    view: &View<'_>,
+    job: JobId,
+    draft: &mut Cluster,
+    mut shadow: Option<&mut Shadow>,
+    place: &mut dyn Place,
+    slots: &mut Vec<Slot>,
+) -> bool {
+    let shape: &Shape = view.job(job).shape();
+    if !shape.groups.iter().all(|group| place.has_room(draft, group)) {
+        return false;
+    }
+    let ends = if view.windows().is_empty() { SimTime::NEVER } else { view.now().after(ends_after(view, view.job(job))) };
+    let before = slots.len();
+    let mut task = 0;
+    for (at, group) in shape.groups.iter().enumerate() {
+        let request = &group.request;
+        for _ in 0..group.count {
+            let ask = Ask { view, job, task, request, cluster: draft, shadow: shadow.as_deref().map(Shadow::cluster), ends };
+            let Some((node, gpus)) = place.find(&ask) else {
+                for slot in slots.drain(before..).rev() {
+                    let request = &shape.groups[usize::from(slot.group)].request;
+                    draft.give(&slot, request);
+                    if let Some(shadow) = &mut shadow {
+                        shadow.give(&slot, request);
+                    }
+                }
+                return false;
+            };
+            let milli = if request.gpus == 0 { 0 } else { request.milli };
+            let slot = Slot { gpus, node, task, milli, group: at as u8, class: Class::Base };
+            let taken = draft.take(&slot, request);
+            assert!(taken, "placement offers only what is free");
+            if let Some(shadow) = &mut shadow {
+                shadow.take(&slot, request);
+            }
+            slots.push(slot);
+            task += 1;
+        }
+    }
+    true
+}

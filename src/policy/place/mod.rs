@@ -1,0 +1,77 @@
+//! Which node, which GPU? One implementation a file; each keeps its own index of the draft.
+
+mod best_fit;
+mod first_fit;
+mod fit;
+mod random;
+mod worst_fit;
+
+use crate::cluster::{Cluster, TaskGroup, TaskRequest, bits};
+use crate::engine::{Case, View};
+use crate::ids::{JobId, NodeId};
+use crate::registry::{Entry, Knobs};
+use crate::units::SimTime;
+
+/// Makes a placement from its knobs for one case.
+pub type Build = fn(&Knobs, &Case) -> Box<dyn Place>;
+
+/// All placements.
+pub const ENTRIES: &[&Entry<Build>] = &[&first_fit::ENTRY, &best_fit::ENTRY, &worst_fit::ENTRY, &random::ENTRY];
+
+/// One question: where may the next task of a job go?
+pub struct Ask<'a> {
+    /// The state of the world.
+    pub view: &'a View<'a>,
+    /// The job.
+    pub job: JobId,
+    /// Which of its tasks.
+    pub task: u32,
+    /// What the task asks for.
+    pub request: &'a TaskRequest,
+    /// The cluster as it would be.
+    pub cluster: &'a Cluster,
+    /// Where it must fit, too: what stays free beside a reservation.
+    pub shadow: Option<&'a Cluster>,
+    /// When it should end, if windows lie ahead; else never.
+    pub ends: SimTime,
+}
+
+impl Ask<'_> {
+    /// Whether the task may go to a node, by everything that counts.
+    pub fn accepts(&self, node: NodeId) -> bool {
+        self.cluster.fits(node, self.request)
+            && self.shadow.is_none_or(|shadow| shadow.fits(node, self.request) && self.usable(node) != 0)
+            && (self.view.windows().is_empty() || self.ends <= self.view.closes_at(node, self.job))
+    }
+    /// The GPUs of a node that the task may use, as bits; for a CPU task any non-zero value.
+    pub fn usable(&self, node: NodeId) -> u64 {
+        let of = |cluster: &Cluster| {
+            if !self.request.is_share() {
+                return cluster.node(node).idle;
+            }
+            let free = cluster.gpu_free(node);
+            (0..free.len()).filter(|&gpu| self.request.milli <= free[gpu]).fold(0, |set, gpu| set | 1 << gpu)
+        };
+        if self.request.gpus == 0 {
+            return u64::MAX;
+        }
+        let both = of(self.cluster) & self.shadow.map_or(u64::MAX, of);
+        if both.count_ones() < u32::from(self.request.gpus) { 0 } else { both }
+    }
+    /// The lowest usable GPUs of a node, as many as are asked for.
+    pub fn lowest_gpus(&self, node: NodeId) -> u64 {
+        bits(self.usable(node)).take(usize::from(self.request.gpus)).fold(0, |set, gpu| set | 1 << gpu)
+    }
+}
+
+/// Where tasks go.
+pub trait Place: Send {
+    /// A node and GPUs for one task, or `None`. What it offers is free (and allowed) by [`Ask::accepts`].
+    fn find(&mut self, ask: &Ask<'_>) -> Option<(NodeId, u64)>;
+    /// Whether the tasks of a group may all fit; `false` only if they surely do not.
+    fn has_room(&mut self, _cluster: &Cluster, _group: &TaskGroup) -> bool {
+        true
+    }
+    /// Nodes looked at since this was last asked.
+    fn take_visits(&mut self) -> u64;
+}

@@ -1,0 +1,138 @@
+//! The normal policy: six stages that share a context. One pass is lend, then order, fill, place and evict for allocated work, then
+//! scale, then unallocated work.
+
+use super::context::Context;
+use super::evict::Evict;
+use super::fill::Fill;
+use super::lend::Lend;
+use super::order::Order;
+use super::pass::Pass;
+use super::place::Place;
+use super::queue::Tier;
+use super::scale::Scale;
+use crate::engine::{Decisions, Policy, View};
+use crate::facts::Fact;
+use crate::ids::JobId;
+use crate::units::{SimSpan, SimTime};
+
+/// One implementation of each stage.
+pub struct Stages {
+    /// Who is next.
+    pub order: Box<dyn Order>,
+    /// How far past a stuck head.
+    pub fill: Box<dyn Fill>,
+    /// Which node, which GPU.
+    pub place: Box<dyn Place>,
+    /// Who leaves.
+    pub evict: Box<dyn Evict>,
+    /// What capacity moves.
+    pub lend: Box<dyn Lend>,
+    /// How many workers.
+    pub scale: Box<dyn Scale>,
+}
+
+/// A policy made of stages.
+pub struct Staged {
+    stages: Stages,
+    context: Context,
+    /// Whether decisions can change with time alone.
+    timed: bool,
+    /// Whether no pass was made yet.
+    first: bool,
+}
+
+impl Staged {
+    /// A policy on a fresh context.
+    pub fn new(stages: Stages, context: Context, timed: bool) -> Staged {
+        Staged { stages, context, timed, first: true }
+    }
+}
+
+impl Policy for Staged {
+    fn observe(&mut self, at: SimTime, fact: &Fact) {
+        if let Some(job) = subject(fact) {
+            self.context.heard.push(job);
+        }
+        self.stages.order.observe(at, fact);
+        self.stages.evict.observe(at, fact);
+        self.stages.lend.observe(at, fact);
+        self.stages.scale.observe(at, fact);
+    }
+
+    fn decide(&mut self, view: &View<'_>, out: &mut Decisions) {
+        let Stages { order, fill, place, evict, lend, scale } = &mut self.stages;
+        let context = &mut self.context;
+        let before = (context.freed, context.turned);
+        let mut turns = std::mem::take(&mut context.turns);
+        context.reconcile(view, |id, job| (order.lane(job), order.key(id, job)), &mut turns);
+        for &turn in &turns {
+            order.turned(view, turn);
+            evict.turned(view, turn, &**order);
+        }
+        turns.clear();
+        context.turns = turns;
+        context.sync(view);
+        let aged = order.begin(view);
+        if aged {
+            context.stir();
+        }
+        // Nothing that any stage looks at has changed since the last pass.
+        let quiet = before == (context.freed, context.turned) && context.fresh.is_empty() && !self.first && !self.timed;
+        if quiet {
+            return;
+        }
+        self.first = false;
+        context.queue.begin_pass();
+        lend.propose(view, context, out);
+        let mut pass = Pass { view, context, order: &mut **order, place: &mut **place, evict: &mut **evict, out };
+        fill.fill(&mut pass, Tier::Allocated);
+        scale.propose(view, context, out);
+        if context.tiers {
+            let mut pass = Pass { view, context, order: &mut **order, place: &mut **place, evict: &mut **evict, out };
+            fill.fill(&mut pass, Tier::Unallocated);
+        }
+        out.count_visits(place.take_visits());
+        if self.timed && !context.queue.is_empty() {
+            let interval = view.pass_interval();
+            if SimSpan::ZERO < interval {
+                out.wake_at(view.now().after(interval));
+            }
+            if let Some(at) = order.changes_at(view).filter(|at| view.now() < *at) {
+                out.wake_at(at);
+            }
+        }
+    }
+}
+
+/// The job whose standing a fact may have changed.
+fn subject(fact: &Fact) -> Option<JobId> {
+    match *fact {
+        Fact::Queued { job, .. }
+        | Fact::Amended { job, .. }
+        | Fact::Started { job, .. }
+        | Fact::Scaled { job, .. }
+        | Fact::Granting { job, .. }
+        | Fact::CalledOff { job }
+        | Fact::Evicting { job, .. }
+        | Fact::Preempted { job, .. }
+        | Fact::Broken { job, .. }
+        | Fact::Ended { job, .. } => Some(job),
+        Fact::Refused { job, .. } => job,
+        Fact::Submitted { .. }
+        | Fact::Rejected { .. }
+        | Fact::Claimed { .. }
+        | Fact::Released { .. }
+        | Fact::Ready { .. }
+        | Fact::NodeChanged { .. }
+        | Fact::Cordoned { .. }
+        | Fact::GpuChanged { .. }
+        | Fact::Moved { .. }
+        | Fact::ShareChanged { .. }
+        | Fact::DemandChanged { .. }
+        | Fact::WindowEdge { .. }
+        | Fact::Reserved { .. }
+        | Fact::Unreserved { .. }
+        | Fact::PassLimit
+        | Fact::Cut => None,
+    }
+}

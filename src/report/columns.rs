@@ -1,0 +1,172 @@
+//! The columns of every Parquet file, with units and meaning: the writer, the tests and `docs/outputs.md` read this list.
+
+/// The type of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataType {
+    /// Text.
+    Text,
+    /// A whole number of 32 bits, not negative.
+    U32,
+    /// A whole number of 64 bits, not negative.
+    U64,
+    /// A number.
+    F64,
+    /// Yes or no.
+    Bool,
+}
+
+impl DataType {
+    /// Its word in the documentation.
+    pub const fn word(self) -> &'static str {
+        match self {
+            DataType::Text => "string",
+            DataType::U32 => "u32",
+            DataType::U64 => "u64",
+            DataType::F64 => "f64",
+            DataType::Bool => "bool",
+        }
+    }
+}
+
+/// One column.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// Its type.
+    pub data: DataType,
+    /// Unit of a number, or "".
+    pub unit: &'static str,
+    /// What it means.
+    pub about: &'static str,
+}
+
+/// One file.
+#[derive(Clone, Copy, Debug)]
+pub struct TableDoc {
+    /// Its name.
+    pub file: &'static str,
+    /// What a row is.
+    pub about: &'static str,
+    /// Its columns, in order.
+    pub columns: &'static [Column],
+}
+
+const fn column(name: &'static str, data: DataType, unit: &'static str, about: &'static str) -> Column {
+    Column { name, data, unit, about }
+}
+
+use DataType::{Bool, F64, Text, U32, U64};
+
+/// The tables of a run.
+pub const TABLES: [TableDoc; 4] = [
+    TableDoc {
+        file: "jobs.parquet",
+        about: "A row a submitted job, in order of submission.",
+        columns: &[
+            column("job", U32, "", "Row of the job: the key of the other tables."),
+            column("name", Text, "", "Its name in the trace or scenario."),
+            column("account", Text, "", "Path of the account it charges."),
+            column("user", Text, "", "Who submitted it."),
+            column("class", Text, "", "Its class label."),
+            column("gpus", F64, "GPUs", "What its gang asks for at base size."),
+            column("tasks", U32, "", "Tasks of its gang at base size."),
+            column("submit_s", F64, "s", "When it was submitted, from the origin of the run."),
+            column("first_start_s", F64, "s", "When it first started; null if it did not."),
+            column("end_s", F64, "s", "When it was over; null if it is not."),
+            column(
+                "outcome",
+                Text,
+                "",
+                "completed, running, queued, rejected, failed, cancelled, timed_out or abandoned (counted as failed).",
+            ),
+            column("measured", Bool, "", "Submitted in the measured window."),
+            column("allocated", Bool, "", "Charged to its account."),
+            column("wait_s", F64, "s", "All stays in the queue, up to the end of the run."),
+            column("run_s", F64, "s", "All attempts, summed."),
+            column("work_s", F64, "s", "Undisturbed run time."),
+            column("held_gpu_s", F64, "GPU s", "GPU time it held."),
+            column("attempts", U32, "", "Times it started."),
+            column("preemptions", U32, "", "Times the scheduler stopped it."),
+            column("failures", U32, "", "Times it was lost with a node or GPU."),
+            column("lost_s", F64, "s", "Work that was done and lost."),
+        ],
+    },
+    TableDoc {
+        file: "attempts.parquet",
+        about: "A row per attempt and segment of constant workers, by start.",
+        columns: &[
+            column("job", U32, "", "Row of the job."),
+            column("attempt", U32, "", "Number of the attempt, from 1."),
+            column("segment", U32, "", "Number of the segment within the attempt, from 1."),
+            column("from_s", F64, "s", "When it begins."),
+            column("to_s", F64, "s", "When it ends, or the end of the run."),
+            column("gpus", F64, "GPUs", "GPUs held."),
+            column("tasks", U32, "", "Tasks running."),
+            column("nodes", U32, "", "Nodes they are on."),
+            column("allocated", Bool, "", "Charged to its account."),
+            column("overhead_s", F64, "s", "Start-up and restart cost, or the pause of scaling, at its begin."),
+            column("end", Text, "", "running, scaled, preempted, broken, completed, timed_out, cancelled, failed or abandoned."),
+            column("by", U32, "", "Row of the job it left for; null if it left for none."),
+            column("lost_s", F64, "s", "Work thrown away at its end."),
+        ],
+    },
+    TableDoc {
+        file: "accounts.parquet",
+        about: "A row per hour and account, in the measured span. Hours in which an account neither wants nor holds anything have no \
+                row; a run of more than four million such rows has buckets of several hours.",
+        columns: &[
+            column("account", Text, "", "Path of the account."),
+            column("from_s", F64, "s", "When the hour begins."),
+            column("length_s", F64, "s", "How long it is: less at the ends of the span."),
+            column("owed_gpu_s", F64, "GPU s", "min(share x available capacity, demand)."),
+            column("demand_gpu_s", F64, "GPU s", "Running and pending GPUs of allocated requests."),
+            column("delivered_gpu_s", F64, "GPU s", "Charged GPU time."),
+            column("unallocated_gpu_s", F64, "GPU s", "GPU time held by unallocated work."),
+        ],
+    },
+    TableDoc {
+        file: "timeline.parquet",
+        about: "A row per change of the cluster or the queue, valid until the next, in the measured span; the last is its end.",
+        columns: &[
+            column("at_s", F64, "s", "From when it holds."),
+            column("healthy_gpus", F64, "GPUs", "Healthy GPUs."),
+            column("held_gpus", F64, "GPUs", "Held by running work."),
+            column("charged_gpus", F64, "GPUs", "Held and charged to an account."),
+            column("free_gpus", F64, "GPUs", "Healthy and not held."),
+            column("fragment_gpus", F64, "GPUs", "Free GPUs that the task mix cannot use as they lie; null without GPU tasks."),
+            column("queue_jobs", U64, "", "Jobs in the queue."),
+            column("queue_gpus", F64, "GPUs", "GPUs they want."),
+        ],
+    },
+];
+
+/// The text of `docs/outputs.md`: what a result directory holds.
+pub fn outputs_md() -> String {
+    let mut text = String::from(INTRODUCTION);
+    for table in &TABLES {
+        text += &format!(
+            "\n## POLICY/SEED/{}\n\n{}\n\n| column | type | unit | meaning |\n|---|---|---|---|\n",
+            table.file, table.about
+        );
+        for column in table.columns {
+            text += &format!("| `{}` | {} | {} | {} |\n", column.name, column.data.word(), column.unit, column.about);
+        }
+    }
+    text
+}
+
+const INTRODUCTION: &str = "# What a run writes
+
+<!-- Made from src/report/columns.rs; a test compares. -->
+
+`reports/SCENARIO/` holds, written whole or not at all:
+
+- `summary.json`: the figures of all runs. Keys are added, never renamed. Numbers have at most six decimals; what has no value is
+  null. Percentiles are nearest-rank. A job still waiting counts with its wait so far: `censored` says how many, and `at_least`
+  names the percentiles whose rank is such a job.
+- `summary.md`: the same as tables, for people.
+- `timing.json`: wall times, events per second, decision times: all that may differ between equal runs.
+- `POLICY/SEED/ledger`: every fact of the run, packed, compressed and hashed.
+- `POLICY/SEED/*.parquet`: the tables below (Zstandard). Times are seconds from the origin of the run.
+";

@@ -1,0 +1,354 @@
+//! What a report says, in order: sentences and tables, before they are set for the terminal or for a file.
+
+use super::estimate::Estimate;
+use super::humane::{duration, number};
+use super::summary::{RunSummary, SpreadSummary, Summary};
+
+/// One piece of a report.
+pub(super) enum Part {
+    /// A title.
+    Heading(String),
+    /// A sentence or two.
+    Text(String),
+    /// Cells under a head; all columns but the first `labels` hold numbers.
+    Table { labels: usize, head: Vec<String>, rows: Vec<Vec<String>> },
+}
+
+/// For whom numbers are set.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reader {
+    /// At a terminal: `3m20s`.
+    Terminal,
+    /// Of a file: seconds.
+    File,
+}
+
+/// Everything there is to say of a summary.
+pub(super) fn parts(summary: &Summary, reader: Reader) -> Vec<Part> {
+    let say = Say { summary, reader, policies: summary.policies() };
+    let mut parts = vec![Part::Heading(summary.scenario.clone()), Part::Text(say.load())];
+    let still = !say.anyone_waited();
+    if still && 1 < say.policies.len() {
+        let still = "Nobody waited under any policy at this load, so waits do not tell the policies apart. Raise the load \
+                     (`--set workload.load=1.0`) or shrink the cluster to compare them.";
+        parts.push(Part::Text(still.into()));
+        parts.push(say.totals());
+    } else {
+        parts.push(say.main());
+        if 1 < say.policies.len() {
+            parts.extend(say.differences());
+        }
+    }
+    parts.extend(say.classes());
+    if reader == Reader::File {
+        parts.extend(say.accounts());
+    }
+    parts.extend(say.fidelity());
+    parts.extend(say.notes());
+    parts
+}
+
+/// A figure of a run.
+type Figure = fn(&RunSummary) -> Option<f64>;
+
+/// How a figure is set.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    Seconds,
+    Count,
+    Percent,
+    GpuHours,
+}
+
+struct Say<'a> {
+    summary: &'a Summary,
+    reader: Reader,
+    policies: Vec<&'a str>,
+}
+
+impl<'a> Say<'a> {
+    fn load(&self) -> String {
+        let ratio = |value: Option<f64>| value.map_or("unknown".into(), |value| format!("{value:.2}"));
+        let jobs = self.summary.runs.first().map_or(0, |run| run.jobs.submitted);
+        let seeds = self.seeds();
+        let seeds = if 1 < seeds { format!(" {seeds} seeds: mean ± half of the 95 % interval.") } else { String::new() };
+        format!(
+            "{} {}, offered load {}, outstanding {} of capacity under {}.{seeds}",
+            number(jobs as f64, 0),
+            if jobs == 1 { "job" } else { "jobs" },
+            ratio(self.summary.load),
+            ratio(self.summary.outstanding),
+            self.policies.first().unwrap_or(&"no policy")
+        )
+    }
+
+    fn seeds(&self) -> usize {
+        self.policies.iter().map(|policy| self.runs(policy).count()).max().unwrap_or(0)
+    }
+    fn runs(&self, policy: &'a str) -> impl Iterator<Item = &'a RunSummary> + Clone + 'a {
+        self.summary.of_policy(policy)
+    }
+    fn anyone_waited(&self) -> bool {
+        self.summary.runs.iter().any(|run| run.wait_s.max.is_some_and(|max| 0.0 < max))
+    }
+
+    /// A value without its interval.
+    fn value(&self, unit: Unit, value: f64) -> String {
+        match (unit, self.reader) {
+            (Unit::Seconds, Reader::Terminal) => duration(value),
+            (Unit::Seconds, Reader::File) => number(value, 2),
+            (Unit::Count, _) => number(value, if value.fract() == 0.0 { 0 } else { 1 }),
+            (Unit::Percent, _) => format!("{}%", number(100.0 * value, 1)),
+            (Unit::GpuHours, _) if value == 0.0 => "0".into(),
+            (Unit::GpuHours, _) => number(value, [3, 1, 0][usize::from(1.0 <= value.abs()) + usize::from(1000.0 <= value.abs())]),
+        }
+    }
+    fn estimate(&self, unit: Unit, estimate: Estimate) -> String {
+        match estimate.half {
+            Some(half) => format!("{} ± {}", self.value(unit, estimate.mean), self.value(unit, half)),
+            None => self.value(unit, estimate.mean),
+        }
+    }
+    /// A figure over the seeds of a policy; `-` where no seed has it.
+    fn cell(&self, policy: &'a str, unit: Unit, figure: impl Fn(&RunSummary) -> Option<f64>) -> String {
+        let values: Vec<f64> = self.runs(policy).filter_map(figure).collect();
+        Estimate::of(&values).map_or("-".into(), |estimate| self.estimate(unit, estimate))
+    }
+    /// A percentile over the seeds of a policy, with `≥` where a job still waiting is at its rank.
+    fn percentile(&self, policy: &'a str, of: impl Fn(&RunSummary) -> Option<&SpreadSummary>, key: &str) -> String {
+        let at_least = self.runs(policy).filter_map(&of).any(|spread| spread.is_at_least(key));
+        let cell = self.cell(policy, Unit::Seconds, |run| {
+            let spread = of(run)?;
+            match key {
+                "p50" => spread.p50,
+                "p90" => spread.p90,
+                "p99" => spread.p99,
+                _ => spread.max,
+            }
+        });
+        if at_least { format!("≥{cell}") } else { cell }
+    }
+    /// The head of a column of seconds.
+    fn head(&self, name: &str) -> String {
+        if self.reader == Reader::File { format!("{name} (s)") } else { name.into() }
+    }
+
+    fn main(&self) -> Part {
+        // With intervals the cells are wide: a terminal then gets the percentiles that tell policies apart.
+        let narrow = self.reader == Reader::Terminal && 1 < self.seeds();
+        let percentiles: &[&str] = if narrow { &["p90", "p99"] } else { &["p50", "p90", "p99", "max"] };
+        let mut head = vec!["policy".into(), "completed".into(), self.head("wait mean")];
+        head.extend(percentiles.iter().map(|name| self.head(name)));
+        head.push(self.head("JCT mean"));
+        head.extend(["preempted".into(), "occupancy".into(), "goodput GPU h".into()]);
+        let rows = self.policies.iter().map(|policy| {
+            let mut row = vec![
+                (*policy).into(),
+                self.cell(policy, Unit::Count, |run| Some(run.jobs.completed as f64)),
+                self.cell(policy, Unit::Seconds, |run| run.wait_s.mean),
+            ];
+            row.extend(percentiles.iter().map(|key| self.percentile(policy, |run| Some(&run.wait_s), key)));
+            row.extend([
+                self.cell(policy, Unit::Seconds, |run| run.jct_s.mean),
+                self.cell(policy, Unit::Count, |run| Some(run.preemption.events as f64)),
+                self.cell(policy, Unit::Percent, |run| run.occupancy),
+                self.cell(policy, Unit::GpuHours, |run| run.goodput_gpu_h),
+            ]);
+            row
+        });
+        Part::Table { labels: 1, head, rows: rows.collect() }
+    }
+
+    /// What remains of the main table where nobody waits.
+    fn totals(&self) -> Part {
+        let head = ["policy", "completed", "preempted", "occupancy", "goodput GPU h"].map(String::from).into();
+        let rows = self.policies.iter().map(|policy| {
+            vec![
+                (*policy).into(),
+                self.cell(policy, Unit::Count, |run| Some(run.jobs.completed as f64)),
+                self.cell(policy, Unit::Count, |run| Some(run.preemption.events as f64)),
+                self.cell(policy, Unit::Percent, |run| run.occupancy),
+                self.cell(policy, Unit::GpuHours, |run| run.goodput_gpu_h),
+            ]
+        });
+        Part::Table { labels: 1, head, rows: rows.collect() }
+    }
+
+    /// Each policy against the first, seed by seed.
+    fn differences(&self) -> Vec<Part> {
+        let figures: [(&str, Unit, Figure); 7] = [
+            ("wait mean", Unit::Seconds, |run| run.wait_s.mean),
+            ("wait p90", Unit::Seconds, |run| run.wait_s.p90),
+            ("wait p99", Unit::Seconds, |run| run.wait_s.p99),
+            ("JCT mean", Unit::Seconds, |run| run.jct_s.mean),
+            ("preempted", Unit::Count, |run| Some(run.preemption.events as f64)),
+            ("occupancy", Unit::Percent, |run| run.occupancy),
+            ("goodput GPU h", Unit::GpuHours, |run| run.goodput_gpu_h),
+        ];
+        let base = self.policies[0];
+        let mut head = vec![format!("against {base}")];
+        head.extend(figures.iter().map(|(name, unit, _)| match unit {
+            Unit::Seconds => self.head(name),
+            Unit::Count | Unit::Percent | Unit::GpuHours => (*name).into(),
+        }));
+        let rows = self.policies[1..].iter().map(|policy| {
+            let mut row = vec![String::from(*policy)];
+            row.extend(figures.iter().map(|(_, unit, figure)| self.difference(base, policy, *unit, *figure)));
+            row
+        });
+        let mut parts = vec![Part::Table { labels: 1, head, rows: rows.collect() }];
+        if 1 < self.seeds() {
+            parts.push(Part::Text("Differences are taken seed by seed; an interval that holds 0 shows none.".into()));
+        }
+        parts
+    }
+
+    fn difference(&self, base: &'a str, policy: &'a str, unit: Unit, figure: Figure) -> String {
+        let pairs: Vec<(f64, f64)> = self
+            .runs(policy)
+            .filter_map(|run| {
+                let other = self.runs(base).find(|other| other.seed == run.seed)?;
+                Some((figure(other)?, figure(run)?))
+            })
+            .collect();
+        let differences: Vec<f64> = pairs.iter().map(|(base, own)| own - base).collect();
+        let Some(estimate) = Estimate::of(&differences) else {
+            return "-".into();
+        };
+        if differences.iter().all(|it| *it == 0.0) {
+            return "=".into();
+        }
+        let sign = if 0.0 < estimate.mean { "+" } else { "" };
+        let text = match unit {
+            // Of percentages the difference is in points.
+            Unit::Percent => {
+                let half = estimate.half.map_or(String::new(), |half| format!(" ± {}", number(100.0 * half, 1)));
+                return format!("{sign}{}{half} pt", number(100.0 * estimate.mean, 1));
+            }
+            Unit::Seconds | Unit::Count | Unit::GpuHours => self.estimate(unit, estimate),
+        };
+        let whole = pairs.iter().fold(0.0, |sum, (base, _)| sum + base) / pairs.len() as f64;
+        if 0.0 < whole && estimate.half.is_none() {
+            let percent = 100.0 * estimate.mean / whole;
+            let decimals = if percent.abs() < 10.0 { 1 } else { 0 };
+            format!("{sign}{text} ({sign}{}%)", number(percent, decimals))
+        } else {
+            format!("{sign}{text}")
+        }
+    }
+
+    fn classes(&self) -> Vec<Part> {
+        let mut classes: Vec<&String> = self.summary.runs.iter().flat_map(|run| run.by_class.keys()).collect();
+        classes.sort_unstable();
+        classes.dedup();
+        if classes.len() < 2 {
+            return Vec::new();
+        }
+        let narrow = self.reader == Reader::Terminal && 1 < self.seeds();
+        let percentiles: &[&str] = if narrow { &["p90", "p99"] } else { &["p50", "p90", "p99", "max"] };
+        let mut head: Vec<String> = vec!["class".into(), "policy".into(), "jobs".into(), self.head("wait mean")];
+        head.extend(percentiles.iter().map(|name| self.head(name)));
+        head.extend([self.head("first wait mean"), "preempted".into()]);
+        let mut rows = Vec::new();
+        for class in classes {
+            for (row, policy) in self.policies.iter().enumerate() {
+                let mut cells = vec![
+                    if row == 0 { class.clone() } else { String::new() },
+                    (*policy).into(),
+                    self.cell(policy, Unit::Count, |run| Some(run.by_class.get(class)?.jobs as f64)),
+                    self.cell(policy, Unit::Seconds, |run| run.by_class.get(class)?.wait_s.mean),
+                ];
+                let waits = |key: &&str| self.percentile(policy, |run| Some(&run.by_class.get(class)?.wait_s), key);
+                cells.extend(percentiles.iter().map(waits));
+                cells.push(self.cell(policy, Unit::Seconds, |run| run.by_class.get(class)?.first_wait_s.mean));
+                cells.push(self.cell(policy, Unit::Count, |run| Some(run.by_class.get(class)?.preempted as f64)));
+                rows.push(cells);
+            }
+        }
+        vec![Part::Heading("By class".into()), Part::Table { labels: 2, head, rows }]
+    }
+
+    fn accounts(&self) -> Vec<Part> {
+        let mut accounts: Vec<&String> = self.summary.runs.iter().flat_map(|run| run.by_account.keys()).collect();
+        accounts.sort_unstable();
+        accounts.dedup();
+        if accounts.len() < 2 {
+            return Vec::new();
+        }
+        let head = ["account", "policy", "share", "owed GPU h", "delivered GPU h", "of owed", "unallocated GPU h"];
+        let mut head: Vec<String> = head.map(String::from).into();
+        head.push(self.head("wait mean"));
+        let mut rows = Vec::new();
+        for account in accounts {
+            for (row, policy) in self.policies.iter().enumerate() {
+                rows.push(vec![
+                    if row == 0 { account.clone() } else { String::new() },
+                    (*policy).into(),
+                    self.cell(policy, Unit::Percent, |run| run.by_account.get(account)?.share),
+                    self.cell(policy, Unit::GpuHours, |run| run.by_account.get(account)?.owed_gpu_h),
+                    self.cell(policy, Unit::GpuHours, |run| run.by_account.get(account)?.delivered_gpu_h),
+                    self.cell(policy, Unit::Percent, |run| run.by_account.get(account)?.delivered_of_owed),
+                    self.cell(policy, Unit::GpuHours, |run| run.by_account.get(account)?.unallocated_gpu_h),
+                    self.cell(policy, Unit::Seconds, |run| run.by_account.get(account)?.wait_s.mean),
+                ]);
+            }
+        }
+        vec![Part::Heading("By account".into()), Part::Table { labels: 2, head, rows }]
+    }
+
+    fn fidelity(&self) -> Vec<Part> {
+        let Some(first) = self.summary.runs.iter().find_map(|run| run.fidelity.as_ref()) else {
+            return Vec::new();
+        };
+        let mut head: Vec<String> = vec!["policy".into(), "jobs".into()];
+        let names = ["simulated p50", "observed p50", "simulated p90", "observed p90", "error p50", "error p90"];
+        head.extend(names.map(|name| self.head(name)));
+        head.push("rank correlation".into());
+        let rows = self.policies.iter().map(|policy| {
+            let ratio = |run: &RunSummary| run.fidelity.as_ref()?.rank_correlation;
+            let ranks: Vec<f64> = self.runs(policy).filter_map(ratio).collect();
+            vec![
+                (*policy).into(),
+                self.cell(policy, Unit::Count, |run| Some(run.fidelity.as_ref()?.jobs as f64)),
+                self.cell(policy, Unit::Seconds, |run| run.fidelity.as_ref()?.simulated_wait_s.p50),
+                self.cell(policy, Unit::Seconds, |run| run.fidelity.as_ref()?.observed_wait_s.p50),
+                self.cell(policy, Unit::Seconds, |run| run.fidelity.as_ref()?.simulated_wait_s.p90),
+                self.cell(policy, Unit::Seconds, |run| run.fidelity.as_ref()?.observed_wait_s.p90),
+                self.cell(policy, Unit::Seconds, |run| run.fidelity.as_ref()?.error_p50_s),
+                self.cell(policy, Unit::Seconds, |run| run.fidelity.as_ref()?.error_p90_s),
+                Estimate::of(&ranks).map_or("-".into(), |estimate| number(estimate.mean, 3)),
+            ]
+        });
+        let text = format!(
+            "The trace holds the starts of {} jobs that also started here: simulated against observed first waits.",
+            number(first.jobs as f64, 0)
+        );
+        vec![Part::Heading("Fidelity".into()), Part::Text(text), Part::Table { labels: 1, head, rows: rows.collect() }]
+    }
+
+    /// What a reader must know to read the tables right.
+    fn notes(&self) -> Vec<Part> {
+        let mut notes = Vec::new();
+        let mut note = |count: fn(&RunSummary) -> u64, text: &str| {
+            let mut found: Vec<String> = Vec::new();
+            for policy in &self.policies {
+                let most = self.runs(policy).map(count).max().unwrap_or(0);
+                if 0 < most {
+                    found.push(format!("{policy} {}", number(most as f64, 0)));
+                }
+            }
+            if !found.is_empty() {
+                notes.push(Part::Text(format!("{text}: {}.", found.join(", "))));
+            }
+        };
+        note(|run| run.jobs.rejected, "Jobs refused, since they fit no cluster or depend on one that did not complete");
+        note(|run| run.jobs.queued, "Jobs still waiting at the end, whose waits are at least what is shown");
+        note(|run| run.jobs.running, "Jobs still running at the end");
+        note(|run| run.jobs.timed_out, "Jobs stopped at their time limit");
+        note(|run| run.jobs.failed, "Jobs failed or given up");
+        note(|run| run.jobs.missed_deadlines, "Jobs that missed their start deadline");
+        note(|run| run.engine.refused, "Decisions that the engine refused");
+        note(|run| run.engine.pass_limits, "Instants at which the policy still made changes after the most passes");
+        notes
+    }
+}

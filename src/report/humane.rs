@@ -1,0 +1,60 @@
+//! Numbers as people read them.
+
+/// A duration in seconds: `0s`, `0.25s`, `12s`, `3m20s`, `1.2h`, `5.3d`.
+pub fn duration(seconds: f64) -> String {
+    let sign = if seconds < 0.0 { "-" } else { "" };
+    let s = seconds.abs();
+    let text = if s == 0.0 {
+        "0s".into()
+    } else if s < 9.95 {
+        let text = format!("{s:.2}");
+        format!("{}s", text.trim_end_matches('0').trim_end_matches('.'))
+    } else if s < 59.5 {
+        format!("{s:.0}s")
+    } else if s < 3599.5 {
+        let whole = s.round() as u64;
+        match (whole / 60, whole % 60) {
+            (m, 0) => format!("{m}m"),
+            (m, s) => format!("{m}m{s:02}s"),
+        }
+    } else if s < 100.0 * 3600.0 {
+        format!("{:.1}h", s / 3600.0)
+    } else {
+        format!("{:.1}d", s / 86_400.0)
+    };
+    format!("{sign}{text}")
+}
+
+/// A number with `decimals` decimals and commas between thousands.
+pub(super) fn number(value: f64, decimals: usize) -> String {
+    let text = format!("{:.decimals$}", value.abs());
+    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let mut out = String::new();
+    for (row, digit) in whole.chars().enumerate() {
+        if 0 < row && (whole.len() - row).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out.push_str(rest);
+    // No minus before a zero.
+    if value < 0.0 && out.chars().any(|digit| ('1'..='9').contains(&digit)) { format!("-{out}") } else { out }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_short() {
+        let shown = [0.0, 0.25, 3.0, 12.4, 59.6, 200.0, 3599.4, 4320.0, 142_164.11, 1_261_249.0, -75.0].map(duration);
+        assert_eq!(shown, ["0s", "0.25s", "3s", "12s", "1m", "3m20s", "59m59s", "1.2h", "39.5h", "14.6d", "-1m15s"]);
+    }
+
+    #[test]
+    fn thousands_are_set_apart() {
+        assert_eq!(number(1234567.891, 2), "1,234,567.89");
+        assert_eq!(number(-999.0, 0), "-999");
+        assert_eq!(number(-0.001, 1), "0.0");
+    }
+}

@@ -1,0 +1,206 @@
+//! The tables of a run as Parquet files.
+
+use super::columns::{Column, DataType, TABLES};
+use super::writer::ReportError;
+use crate::engine::{Case, Outcome};
+use crate::facts::EndReason;
+use crate::ids::JobId;
+use crate::metrics::{AttemptEnd, HourRow, Recorded, Stage, record};
+use crate::units::{GpuTime, SimSpan, SimTime};
+use polars::prelude::{Column as Series, DataFrame, IntoColumn, NamedFrom, ParquetCompression, ParquetWriter, PolarsResult};
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+
+/// Values of one column.
+enum Values<'a> {
+    Text(Vec<&'a str>),
+    U32(Vec<u32>),
+    U32s(Vec<Option<u32>>),
+    U64(Vec<u64>),
+    F64(Vec<f64>),
+    F64s(Vec<Option<f64>>),
+    Bool(Vec<bool>),
+}
+
+impl Values<'_> {
+    fn data(&self) -> DataType {
+        match self {
+            Values::Text(_) => DataType::Text,
+            Values::U32(_) | Values::U32s(_) => DataType::U32,
+            Values::U64(_) => DataType::U64,
+            Values::F64(_) | Values::F64s(_) => DataType::F64,
+            Values::Bool(_) => DataType::Bool,
+        }
+    }
+    fn len(&self) -> usize {
+        match self {
+            Values::Text(values) => values.len(),
+            Values::U32(values) => values.len(),
+            Values::U32s(values) => values.len(),
+            Values::U64(values) => values.len(),
+            Values::F64(values) => values.len(),
+            Values::F64s(values) => values.len(),
+            Values::Bool(values) => values.len(),
+        }
+    }
+    fn series(self, name: &str) -> Series {
+        use polars::prelude::Series;
+        let name = name.into();
+        match self {
+            Values::Text(values) => Series::new(name, values),
+            Values::U32(values) => Series::new(name, values),
+            Values::U32s(values) => Series::new(name, values),
+            Values::U64(values) => Series::new(name, values),
+            Values::F64(values) => Series::new(name, values),
+            Values::F64s(values) => Series::new(name, values),
+            Values::Bool(values) => Series::new(name, values),
+        }
+        .into_column()
+    }
+}
+
+/// Writes the four tables of a run into `dir`, which exists.
+pub fn write_tables(dir: &Path, case: &Case, outcome: &Outcome) -> Result<(), ReportError> {
+    let Recorded { jobs: job_rows, attempts: attempt_rows, accounts: account_rows, timeline: timeline_rows } =
+        record(case, outcome);
+    // One table at a time, so that its rows can go before the next is built.
+    write_table(dir, 0, jobs(case, outcome, &job_rows))?;
+    drop(job_rows);
+    write_table(dir, 1, attempts(&attempt_rows))?;
+    drop(attempt_rows);
+    write_table(dir, 2, accounts(case, &account_rows))?;
+    drop(account_rows);
+    let it = &timeline_rows;
+    let timeline = vec![
+        Values::F64(it.iter().map(|row| row.at.as_secs_f64()).collect()),
+        Values::F64(it.iter().map(|row| row.healthy.as_gpus_f64()).collect()),
+        Values::F64(it.iter().map(|row| row.held.as_gpus_f64()).collect()),
+        Values::F64(it.iter().map(|row| row.charged.as_gpus_f64()).collect()),
+        Values::F64(it.iter().map(|row| row.healthy.beyond(row.held).as_gpus_f64()).collect()),
+        Values::F64s(it.iter().map(|row| row.fragment).collect()),
+        Values::U64(it.iter().map(|row| row.queue).collect()),
+        Values::F64(it.iter().map(|row| row.pending.as_gpus_f64()).collect()),
+    ];
+    write_table(dir, 3, timeline)
+}
+
+fn jobs<'a>(case: &'a Case, outcome: &'a Outcome, rows: &[crate::metrics::JobRow]) -> Vec<Values<'a>> {
+    let (catalog, workload) = (&case.catalog, &outcome.workload);
+    let of = |id: JobId| &workload.jobs[id.index()];
+    let shape = |id: JobId| &catalog.shapes.rows()[of(id).shape.index()];
+    let name = |table: &'a crate::workload::Table<String>, row: usize| table.rows().get(row).map_or("", String::as_str);
+    vec![
+        Values::U32(rows.iter().map(|row| row.job.0).collect()),
+        Values::Text(rows.iter().map(|row| workload.names.get(of(row.job).name)).collect()),
+        Values::Text(rows.iter().map(|row| name(&catalog.accounts, of(row.job).account.index())).collect()),
+        Values::Text(rows.iter().map(|row| name(&catalog.users, of(row.job).user.index())).collect()),
+        Values::Text(rows.iter().map(|row| name(&catalog.classes, of(row.job).class.index())).collect()),
+        Values::F64(rows.iter().map(|row| shape(row.job).capacity().as_gpus_f64()).collect()),
+        Values::U32(rows.iter().map(|row| shape(row.job).tasks()).collect()),
+        Values::F64(rows.iter().map(|row| of(row.job).submit.as_secs_f64()).collect()),
+        Values::F64s(rows.iter().map(|row| row.first_start.map(SimTime::as_secs_f64)).collect()),
+        Values::F64s(rows.iter().map(|row| row.end.map(SimTime::as_secs_f64)).collect()),
+        Values::Text(rows.iter().map(|row| outcome_word(row.stage)).collect()),
+        Values::Bool(rows.iter().map(|row| row.measured).collect()),
+        Values::Bool(rows.iter().map(|row| row.allocated).collect()),
+        Values::F64(rows.iter().map(|row| row.wait.as_secs_f64()).collect()),
+        Values::F64(rows.iter().map(|row| row.ran.as_secs_f64()).collect()),
+        Values::F64(rows.iter().map(|row| of(row.job).work.as_secs_f64()).collect()),
+        Values::F64(rows.iter().map(|row| gpu_s(row.held)).collect()),
+        Values::U32(rows.iter().map(|row| row.attempts).collect()),
+        Values::U32(rows.iter().map(|row| row.preemptions).collect()),
+        Values::U32(rows.iter().map(|row| row.failures).collect()),
+        Values::F64(rows.iter().map(|row| seconds(row.lost)).collect()),
+    ]
+}
+
+fn attempts(rows: &[crate::metrics::AttemptRow]) -> Vec<Values<'static>> {
+    vec![
+        Values::U32(rows.iter().map(|row| row.job.0).collect()),
+        Values::U32(rows.iter().map(|row| row.attempt).collect()),
+        Values::U32(rows.iter().map(|row| row.segment).collect()),
+        Values::F64(rows.iter().map(|row| row.from.as_secs_f64()).collect()),
+        Values::F64(rows.iter().map(|row| row.to.as_secs_f64()).collect()),
+        Values::F64(rows.iter().map(|row| row.gpus.as_gpus_f64()).collect()),
+        Values::U32(rows.iter().map(|row| row.tasks).collect()),
+        Values::U32(rows.iter().map(|row| row.nodes).collect()),
+        Values::Bool(rows.iter().map(|row| row.allocated).collect()),
+        Values::F64(rows.iter().map(|row| seconds(row.overhead)).collect()),
+        Values::Text(rows.iter().map(|row| end_word(row.end)).collect()),
+        Values::U32s(rows.iter().map(|row| row.by.map(|job| job.0)).collect()),
+        Values::F64(rows.iter().map(|row| seconds(row.lost)).collect()),
+    ]
+}
+
+fn accounts<'a>(case: &'a Case, rows: &[HourRow]) -> Vec<Values<'a>> {
+    let names = case.catalog.accounts.rows();
+    vec![
+        Values::Text(rows.iter().map(|row| names.get(row.account.index()).map_or("", String::as_str)).collect()),
+        Values::F64(rows.iter().map(|row| row.from.as_secs_f64()).collect()),
+        Values::F64(rows.iter().map(|row| seconds(row.length)).collect()),
+        Values::F64(rows.iter().map(|row| row.owed / 1e6).collect()),
+        Values::F64(rows.iter().map(|row| gpu_s(row.demand)).collect()),
+        Values::F64(rows.iter().map(|row| gpu_s(row.delivered)).collect()),
+        Values::F64(rows.iter().map(|row| gpu_s(row.unallocated)).collect()),
+    ]
+}
+
+/// Writes the table documented at `index` of [`TABLES`].
+fn write_table(dir: &Path, index: usize, values: Vec<Values<'_>>) -> Result<(), ReportError> {
+    let doc = &TABLES[index];
+    assert_eq!(values.len(), doc.columns.len(), "{} has the columns it documents", doc.file);
+    let rows = values.first().map_or(0, Values::len);
+    let columns = doc.columns.iter().zip(values).map(|(column, values)| {
+        let Column { name, data, .. } = *column;
+        assert_eq!(values.data(), data, "`{name}` of {} has the type it documents", doc.file);
+        values.series(name)
+    });
+    let columns: Vec<Series> = columns.collect();
+    let path = dir.join(doc.file);
+    let wrong = |source| ReportError::Table { file: path.clone(), source };
+    let file = File::create(&path).map_err(|source| ReportError::Write { file: path.clone(), source })?;
+    let write = || -> PolarsResult<()> {
+        let mut frame = DataFrame::new(rows, columns)?;
+        let writer = ParquetWriter::new(BufWriter::new(file)).with_compression(ParquetCompression::Zstd(None));
+        writer.finish(&mut frame).map(|_| ())
+    };
+    write().map_err(wrong)
+}
+
+fn outcome_word(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Unborn | Stage::Submitted | Stage::Queued => "queued",
+        Stage::Running => "running",
+        Stage::Rejected => "rejected",
+        Stage::Over(reason) => reason_word(reason),
+    }
+}
+
+fn end_word(end: AttemptEnd) -> &'static str {
+    match end {
+        AttemptEnd::Running => "running",
+        AttemptEnd::Scaled => "scaled",
+        AttemptEnd::Preempted => "preempted",
+        AttemptEnd::Broken => "broken",
+        AttemptEnd::Over(reason) => reason_word(reason),
+    }
+}
+
+fn reason_word(reason: EndReason) -> &'static str {
+    match reason {
+        EndReason::Completed => "completed",
+        EndReason::TimedOut => "timed_out",
+        EndReason::Cancelled => "cancelled",
+        EndReason::Failed => "failed",
+        EndReason::Abandoned => "abandoned",
+    }
+}
+
+fn gpu_s(time: GpuTime) -> f64 {
+    time.as_raw() as f64 / 1e6
+}
+
+fn seconds(span: SimSpan) -> f64 {
+    span.as_secs_f64()
+}

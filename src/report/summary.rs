@@ -1,0 +1,415 @@
+//! `summary.json`: the figures of all runs of a scenario. Its keys are a public contract: added, never renamed.
+//!
+//! Numbers are rounded to six decimals, so that equal runs give equal bytes; what has no value is null.
+
+use crate::engine::Counters;
+use crate::metrics::{Fidelity, Measured, Quantile, Spread};
+use crate::units::{GpuTime, SimSpan};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One run, measured.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Name of the policy.
+    pub policy: String,
+    /// Seed of the case.
+    pub seed: u64,
+    /// Hash of the ledger.
+    pub ledger_hash: String,
+    /// Its figures.
+    pub measured: Measured,
+    /// Counts of work done by the engine.
+    pub counters: Counters,
+}
+
+/// `summary.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Version of the program.
+    pub schedlab: String,
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Hash of workload, cluster, horizon and seeds: equal where runs can be compared.
+    pub inputs: String,
+    /// Offered load: GPU time of jobs over submission span x capacity.
+    pub load: Option<f64>,
+    /// Mean of queued and running GPUs over capacity, in the first run.
+    pub outstanding: Option<f64>,
+    /// By policy in the order given, then by seed.
+    pub runs: Vec<RunSummary>,
+}
+
+/// Figures of one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunSummary {
+    /// Name of the policy.
+    pub policy: String,
+    /// Seed of the case.
+    pub seed: u64,
+    /// Hash of the ledger.
+    pub ledger_hash: String,
+    /// Jobs by outcome.
+    pub jobs: JobsSummary,
+    /// All stays in the queue.
+    pub wait_s: SpreadSummary,
+    /// Submission to first start.
+    pub first_wait_s: SpreadSummary,
+    /// Submission to completion.
+    pub jct_s: SpreadSummary,
+    /// Bounded slowdown of completed jobs.
+    pub bounded_slowdown: SpreadSummary,
+    /// First submission to last completion.
+    pub makespan_s: Option<f64>,
+    /// Work of completed jobs.
+    pub goodput_gpu_h: Option<f64>,
+    /// The longest queue before a pass.
+    pub queue_max: u64,
+    /// By class label.
+    pub by_class: BTreeMap<String, ClassSummary>,
+    /// By leaf of the account tree.
+    pub by_account: BTreeMap<String, AccountSummary>,
+    /// Sum over leaves and lookback periods of min(delivered, owed), over all that is owed.
+    pub delivered_of_owed: Option<f64>,
+    /// Attempts stopped by the scheduler.
+    pub preemption: PreemptionSummary,
+    /// Healthy GPU time over all GPU time.
+    pub availability: Option<f64>,
+    /// Held over healthy GPU time.
+    pub occupancy: Option<f64>,
+    /// Share of held GPU time that is charged to nobody.
+    pub unallocated_share: Option<f64>,
+    /// What devices did over what was held.
+    pub utilization: Option<f64>,
+    /// Share of held GPU time that went to those at or below their share.
+    pub impact: Option<f64>,
+    /// Free GPUs that the task mix cannot use.
+    pub fragmentation: FragmentationSummary,
+    /// Counts of work done by the engine.
+    pub engine: EngineSummary,
+    /// Mean of queued and running GPUs over capacity.
+    pub outstanding: Option<f64>,
+    /// `delivered_of_owed` with other caps.
+    pub delivered_of_owed_by: DeliveredBySummary,
+    /// Attempts lost with a node or GPU.
+    pub failures: FailureSummary,
+    /// Simulated against observed waits; null if the trace holds no starts.
+    pub fidelity: Option<FidelitySummary>,
+}
+
+/// Jobs by outcome; the outcomes add up to `submitted`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the keys are the words of the glossary")]
+pub struct JobsSummary {
+    pub submitted: u64,
+    pub completed: u64,
+    pub running: u64,
+    pub queued: u64,
+    pub rejected: u64,
+    pub failed: u64,
+    pub cancelled: u64,
+    pub timed_out: u64,
+    pub measured: u64,
+    pub missed_deadlines: u64,
+}
+
+/// Mean and nearest-rank percentiles.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the keys say it")]
+pub struct SpreadSummary {
+    pub mean: Option<f64>,
+    pub p50: Option<f64>,
+    pub p90: Option<f64>,
+    pub p95: Option<f64>,
+    pub p99: Option<f64>,
+    pub max: Option<f64>,
+    /// How many values are of jobs still waiting, counted with their wait so far.
+    pub censored: u64,
+    /// Which of the percentiles are of such a job, and so at least that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub at_least: Vec<String>,
+}
+
+impl SpreadSummary {
+    /// Whether the percentile of that key is only known to be at least that.
+    pub fn is_at_least(&self, key: &str) -> bool {
+        self.at_least.iter().any(|it| it == key)
+    }
+}
+
+/// Jobs with one class label.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClassSummary {
+    /// Measured jobs.
+    pub jobs: u64,
+    /// All stays in the queue.
+    pub wait_s: SpreadSummary,
+    /// Submission to first start.
+    pub first_wait_s: SpreadSummary,
+    /// Measured jobs preempted at least once.
+    pub preempted: u64,
+}
+
+/// One leaf of the account tree.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AccountSummary {
+    /// Share of the whole.
+    pub share: Option<f64>,
+    /// Summed over hours: min(share x available capacity, demand of allocated requests).
+    pub owed_gpu_h: Option<f64>,
+    /// Charged.
+    pub delivered_gpu_h: Option<f64>,
+    /// Delivered of owed, capped in each lookback period.
+    pub delivered_of_owed: Option<f64>,
+    /// Held by unallocated work.
+    pub unallocated_gpu_h: Option<f64>,
+    /// All stays in the queue.
+    pub wait_s: SpreadSummary,
+}
+
+/// Attempts stopped by the scheduler.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PreemptionSummary {
+    /// How often.
+    pub events: u64,
+    /// How many jobs at least once.
+    pub jobs: u64,
+    /// Events per 1000 GPU hours held.
+    pub per_1000_gpu_h: Option<f64>,
+    /// Work thrown away.
+    pub lost_gpu_h: Option<f64>,
+    /// Most preemptions of one job.
+    pub per_job_max: u64,
+}
+
+/// Attempts lost with a node or GPU.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FailureSummary {
+    /// How often.
+    pub events: u64,
+    /// How many jobs at least once.
+    pub jobs: u64,
+    /// Work thrown away.
+    pub lost_gpu_h: Option<f64>,
+}
+
+/// Free GPUs that the task mix cannot use.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FragmentationSummary {
+    /// Of free GPUs.
+    pub ratio: Option<f64>,
+    /// Of all GPUs.
+    pub amount: Option<f64>,
+}
+
+/// Counts of work done by the engine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EngineSummary {
+    /// Events taken, arrivals included.
+    pub events: u64,
+    /// Times the policy was asked.
+    pub passes: u64,
+    /// Decisions applied.
+    pub decisions: u64,
+    /// Nodes looked at by placement.
+    pub node_visits: u64,
+    /// Decisions refused.
+    pub refused: u64,
+    /// Instants at which the policy still made changes after the most passes.
+    pub pass_limits: u64,
+}
+
+/// Delivered of owed with other caps than the lookback's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DeliveredBySummary {
+    /// Capped in each day.
+    pub day: Option<f64>,
+    /// Capped in each hour.
+    pub hour: Option<f64>,
+    /// Not capped.
+    pub uncapped: Option<f64>,
+}
+
+/// Simulated against observed waits.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FidelitySummary {
+    /// Jobs that the trace says the start of, and that started.
+    pub jobs: u64,
+    /// First waits in the run.
+    pub simulated_wait_s: SpreadSummary,
+    /// Waits in the history.
+    pub observed_wait_s: SpreadSummary,
+    /// Median of the absolute difference.
+    pub error_p50_s: Option<f64>,
+    /// 90th percentile of the absolute difference.
+    pub error_p90_s: Option<f64>,
+    /// Spearman's rank correlation.
+    pub rank_correlation: Option<f64>,
+}
+
+impl Summary {
+    /// The summary of `runs`, in the order given. `inputs` is what [`super::inputs`] says of their cases.
+    pub fn new(scenario: &str, inputs: &str, runs: &[Run]) -> Summary {
+        let first = runs.first().map(|run| &run.measured);
+        Summary {
+            schedlab: env!("CARGO_PKG_VERSION").into(),
+            scenario: scenario.into(),
+            inputs: inputs.into(),
+            load: first.and_then(|it| round(it.load)),
+            outstanding: first.and_then(|it| round(it.capacity.outstanding)),
+            runs: runs.iter().map(RunSummary::new).collect(),
+        }
+    }
+    /// The text of `summary.json`.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("a summary has text keys and finite numbers");
+        text.push('\n');
+        text
+    }
+    /// Policies, in order of first appearance.
+    pub fn policies(&self) -> Vec<&str> {
+        let mut policies: Vec<&str> = Vec::new();
+        for run in &self.runs {
+            if !policies.contains(&run.policy.as_str()) {
+                policies.push(&run.policy);
+            }
+        }
+        policies
+    }
+    /// Runs of one policy, in order.
+    pub fn of_policy<'a>(&'a self, policy: &'a str) -> impl Iterator<Item = &'a RunSummary> + Clone + 'a {
+        self.runs.iter().filter(move |run| run.policy == policy)
+    }
+}
+
+impl RunSummary {
+    fn new(run: &Run) -> RunSummary {
+        let it = &run.measured;
+        let classes = it.by_class.iter().map(|class| {
+            let (wait_s, first_wait_s) = (spread(&class.wait), spread(&class.first_wait));
+            (class.class.clone(), ClassSummary { jobs: class.jobs, wait_s, first_wait_s, preempted: class.preempted })
+        });
+        let accounts = it.by_account.iter().map(|account| {
+            let summary = AccountSummary {
+                share: round(Some(account.share)),
+                owed_gpu_h: round(Some(account.owed / 3.6e9)),
+                delivered_gpu_h: hours(account.delivered),
+                delivered_of_owed: round(account.delivered_of_owed),
+                unallocated_gpu_h: hours(account.unallocated),
+                wait_s: spread(&account.wait),
+            };
+            (account.account.clone(), summary)
+        });
+        RunSummary {
+            policy: run.policy.clone(),
+            seed: run.seed,
+            ledger_hash: run.ledger_hash.clone(),
+            jobs: JobsSummary {
+                submitted: it.jobs.submitted,
+                completed: it.jobs.completed,
+                running: it.jobs.running,
+                queued: it.jobs.queued,
+                rejected: it.jobs.rejected,
+                failed: it.jobs.failed,
+                cancelled: it.jobs.cancelled,
+                timed_out: it.jobs.timed_out,
+                measured: it.jobs.measured,
+                missed_deadlines: it.jobs.missed_deadlines,
+            },
+            wait_s: spread(&it.wait),
+            first_wait_s: spread(&it.first_wait),
+            jct_s: spread(&it.jct),
+            bounded_slowdown: spread(&it.slowdown),
+            makespan_s: round(it.makespan.map(SimSpan::as_secs_f64)),
+            goodput_gpu_h: hours(it.goodput),
+            queue_max: it.queue_max,
+            by_class: classes.collect(),
+            by_account: accounts.collect(),
+            delivered_of_owed: round(it.delivered_of_owed.by_lookback),
+            preemption: PreemptionSummary {
+                events: it.preemption.events,
+                jobs: it.preemption.jobs,
+                per_1000_gpu_h: round(it.preemption.per_1000_gpu_h),
+                lost_gpu_h: hours(it.preemption.lost),
+                per_job_max: it.preemption.per_job_max,
+            },
+            availability: round(it.capacity.availability),
+            occupancy: round(it.capacity.occupancy),
+            unallocated_share: round(it.capacity.unallocated_share),
+            utilization: round(it.utilization),
+            impact: round(it.impact),
+            fragmentation: FragmentationSummary { ratio: round(it.fragmentation.ratio), amount: round(it.fragmentation.amount) },
+            engine: EngineSummary {
+                events: run.counters.events,
+                passes: run.counters.passes,
+                decisions: run.counters.decisions,
+                node_visits: run.counters.node_visits,
+                refused: run.counters.refused,
+                pass_limits: run.counters.pass_limits,
+            },
+            outstanding: round(it.capacity.outstanding),
+            delivered_of_owed_by: DeliveredBySummary {
+                day: round(it.delivered_of_owed.by_day),
+                hour: round(it.delivered_of_owed.by_hour),
+                uncapped: round(it.delivered_of_owed.uncapped),
+            },
+            failures: FailureSummary { events: it.failures.events, jobs: it.failures.jobs, lost_gpu_h: hours(it.failures.lost) },
+            fidelity: it.fidelity.as_ref().map(fidelity),
+        }
+    }
+}
+
+fn fidelity(it: &Fidelity) -> FidelitySummary {
+    FidelitySummary {
+        jobs: it.jobs,
+        simulated_wait_s: spread(&it.simulated),
+        observed_wait_s: spread(&it.observed),
+        error_p50_s: value(it.error_p50),
+        error_p90_s: value(it.error_p90),
+        rank_correlation: round(it.rank_correlation),
+    }
+}
+
+fn spread(it: &Spread) -> SpreadSummary {
+    let percentiles = [("p50", it.p50), ("p90", it.p90), ("p95", it.p95), ("p99", it.p99), ("max", it.max)];
+    let at_least = percentiles.iter().filter(|(_, found)| found.is_some_and(|found| found.at_least));
+    SpreadSummary {
+        mean: round(it.mean),
+        p50: value(it.p50),
+        p90: value(it.p90),
+        p95: value(it.p95),
+        p99: value(it.p99),
+        max: value(it.max),
+        censored: it.censored,
+        at_least: at_least.map(|(key, _)| (*key).into()).collect(),
+    }
+}
+
+fn value(quantile: Option<Quantile>) -> Option<f64> {
+    round(quantile.map(|it| it.value))
+}
+
+fn hours(time: GpuTime) -> Option<f64> {
+    round(Some(time.as_gpu_hours_f64()))
+}
+
+/// Six decimals; `None` for what is not a number.
+pub(super) fn round(value: Option<f64>) -> Option<f64> {
+    let value = value.filter(|value| value.is_finite())?;
+    // Past 2^53 / 10^6 a double holds no six decimals.
+    Some(if value.abs() < 9e9 { (value * 1e6).round() / 1e6 } else { value.round() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_finite_and_short() {
+        assert_eq!(round(Some(1.0 / 3.0)), Some(0.333333));
+        assert_eq!(round(Some(f64::NAN)), None);
+        assert_eq!(round(Some(f64::INFINITY)), None);
+        assert_eq!(round(Some(1e15 + 0.25)), Some(1e15));
+        assert_eq!(round(Some(-0.25)), Some(-0.25));
+    }
+}

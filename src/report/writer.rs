@@ -1,0 +1,155 @@
+//! The files of a result, written whole or not at all: everything goes into a directory beside the target, which takes its place
+//! at the end.
+
+use super::parquet::write_tables;
+use super::render::summary_md;
+use super::summary::Summary;
+use super::timing::Timing;
+use crate::engine::{Case, Outcome};
+use crate::ledger::LedgerError;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a result cannot be written.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+pub enum ReportError {
+    /// The target exists and is not a result.
+    #[error("`{}` is not a result of schedlab and is not empty", dir.display())]
+    #[diagnostic(code(report::not_ours), help("a result holds a summary.json; name another directory with `--out`"))]
+    NotOurs {
+        /// Which.
+        dir: PathBuf,
+    },
+    /// A file or directory cannot be made, written or moved.
+    #[error("cannot write `{}`", file.display())]
+    #[diagnostic(code(report::write))]
+    Write {
+        /// Which.
+        file: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A table cannot be written.
+    #[error("cannot write table `{}`", file.display())]
+    #[diagnostic(code(report::table))]
+    Table {
+        /// Which.
+        file: PathBuf,
+        /// Why.
+        #[source]
+        source: polars::error::PolarsError,
+    },
+    /// A ledger cannot be written.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Ledger(#[from] LedgerError),
+}
+
+/// What the files of one run are made of.
+#[derive(Clone, Copy)]
+pub struct RunFiles<'a> {
+    /// Name of the policy.
+    pub policy: &'a str,
+    /// The case, whose seed names the directory.
+    pub case: &'a Case,
+    /// What the run left.
+    pub outcome: &'a Outcome,
+}
+
+/// Writes a whole result at once. Where outcomes should not all stay in memory, use a [`Writer`].
+pub fn write(dir: &Path, summary: &Summary, timing: &Timing, runs: &[RunFiles<'_>]) -> Result<(), ReportError> {
+    let writer = Writer::create(dir)?;
+    for run in runs {
+        writer.run(run.policy, run.case, run.outcome)?;
+    }
+    writer.finish(summary, timing)
+}
+
+/// A result in the making. Dropped before [`Writer::finish`], it leaves nothing behind.
+#[derive(Debug)]
+pub struct Writer {
+    target: PathBuf,
+    partial: PathBuf,
+}
+
+impl Writer {
+    /// Begins a result that will be `dir`; parents are made.
+    ///
+    /// - Errors: `dir` is a file, or a directory that holds something else than a result.
+    pub fn create(dir: &Path) -> Result<Writer, ReportError> {
+        if dir.exists() {
+            let entries = fs::read_dir(dir).map_err(|source| ReportError::Write { file: dir.into(), source })?;
+            if !dir.join(SUMMARY).is_file() && 0 < entries.count() {
+                return Err(ReportError::NotOurs { dir: dir.into() });
+            }
+        }
+        let partial = beside(dir, "partial");
+        let wrong = |source| ReportError::Write { file: partial.clone(), source };
+        if partial.exists() {
+            fs::remove_dir_all(&partial).map_err(wrong)?; // left by a process of that number that was killed
+        }
+        fs::create_dir_all(&partial).map_err(wrong)?;
+        Ok(Writer { target: dir.into(), partial })
+    }
+
+    /// Writes the tables and the ledger of one run. May be called from several threads, for different runs.
+    pub fn run(&self, policy: &str, case: &Case, outcome: &Outcome) -> Result<(), ReportError> {
+        let dir = self.partial.join(file_name(policy)).join(case.seed.to_string());
+        fs::create_dir_all(&dir).map_err(|source| ReportError::Write { file: dir.clone(), source })?;
+        write_tables(&dir, case, outcome)?;
+        outcome.ledger.save(&dir.join("ledger"))?;
+        Ok(())
+    }
+
+    /// Writes the summary and puts the result in its place; an older one goes only then.
+    pub fn finish(self, summary: &Summary, timing: &Timing) -> Result<(), ReportError> {
+        for (name, text) in [("summary.md", summary_md(summary)), ("timing.json", timing.to_json()), (SUMMARY, summary.to_json())]
+        {
+            let file = self.partial.join(name);
+            fs::write(&file, text).map_err(|source| ReportError::Write { file, source })?;
+        }
+        let wrong = |source| ReportError::Write { file: self.target.clone(), source };
+        let old = beside(&self.target, "old");
+        let replaces = self.target.exists();
+        if replaces {
+            if old.exists() {
+                fs::remove_dir_all(&old).map_err(wrong)?;
+            }
+            fs::rename(&self.target, &old).map_err(wrong)?;
+        }
+        if let Err(source) = fs::rename(&self.partial, &self.target) {
+            if replaces {
+                // Best effort: the first error is the one to tell.
+                let _ = fs::rename(&old, &self.target);
+            }
+            return Err(wrong(source));
+        }
+        if replaces {
+            fs::remove_dir_all(&old).map_err(|source| ReportError::Write { file: old.clone(), source })?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        // After `finish` there is nothing left under that name; otherwise what is left is of no use.
+        let _ = fs::remove_dir_all(&self.partial);
+    }
+}
+
+const SUMMARY: &str = "summary.json";
+
+/// A hidden sibling of `dir`, of this process.
+fn beside(dir: &Path, what: &str) -> PathBuf {
+    let name = dir.file_name().map_or_else(|| "result".into(), |name| name.to_string_lossy().into_owned());
+    dir.with_file_name(format!(".{name}.{}.{what}", std::process::id()))
+}
+
+/// A policy's name as one path component.
+fn file_name(policy: &str) -> String {
+    let name = policy.replace(['/', '\\', ':'], "_");
+    if name.trim_matches('.').is_empty() { format!("_{name}") } else { name }
+}

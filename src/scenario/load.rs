@@ -1,0 +1,248 @@
+//! A whole scenario: loading, and the case of each seed.
+
+use super::{Folders, accounts, cluster, fit, form, policies, settings, work};
+use crate::cluster::ClusterSpec;
+use crate::engine::{Case, Contract, EngineSpec};
+use crate::error::{Error, Problem, problems};
+use crate::form::{Fault, Faults, Filled, Node, Place, Setting, check};
+use crate::ids::AccountId;
+use crate::registry::Value;
+use crate::units::SimSpan;
+use crate::workload::Catalog;
+use crate::workload::inflate::Orders;
+use crate::workload::load::offered_load;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A checked scenario: one case for each seed, and what is compared on it.
+#[derive(Debug)]
+pub struct Scenario {
+    /// Its name in reports: its path below `scenarios/`, without the ending.
+    pub name: String,
+    /// One line on what it shows.
+    pub about: String,
+    /// The policies that it compares, with the places that name them.
+    pub policies: Vec<(String, Place)>,
+    /// The first seed.
+    pub seed: u64,
+    /// How many seeds, counted up from the first.
+    pub seeds: u64,
+    /// Lines for the user on what was read, altered and dropped, and on the load.
+    pub notes: Vec<String>,
+    /// Where the files that it names lie.
+    pub folders: Folders,
+    base: Catalog,
+    cluster: Arc<ClusterSpec>,
+    windows_for: Vec<(usize, String, Place)>,
+    work: work::Work,
+    plan: accounts::Plan,
+    contract: Contract,
+    engine: EngineSpec,
+    measured: settings::Measured,
+}
+
+impl Scenario {
+    /// Reads and checks a scenario file, changed by `settings`.
+    ///
+    /// - Errors: every fault of the file and of the node list; of the trace only when the file itself is right.
+    pub fn load(path: &Path, settings: &[Setting]) -> Result<Scenario, Error> {
+        let mut faults = Faults::new();
+        let name = path.display().to_string();
+        let Some(mut root) = Node::read_file(path, &name, &mut faults) else { return Err(faults.into()) };
+        for setting in settings {
+            setting.apply(&mut root, &mut faults);
+        }
+        let file = check(&form::SCENARIO, &root, &mut faults);
+        Loader { folders: Folders::of(path), catalog: Catalog::default(), faults, problems: Vec::new() }.load(path, &file)
+    }
+
+    /// The case of one seed.
+    ///
+    /// - Errors: what only the work of that seed shows, such as accounts that the tree does not name.
+    pub fn case(&self, seed: u64) -> Result<Case, Error> {
+        let mut notes = Vec::new();
+        self.case_with_notes(seed, &mut notes)
+    }
+
+    fn case_with_notes(&self, seed: u64, notes: &mut Vec<String>) -> Result<Case, Error> {
+        let mut catalog = self.base.clone();
+        let capacity = self.cluster.capacity();
+        let mut workload = self.work.make(capacity, seed, &mut catalog, notes)?;
+        let charged = Arc::make_mut(&mut workload);
+        let (accounts, share_changes) = self.plan.settle(&mut catalog, charged)?;
+        let mut cluster = self.cluster.clone();
+        if cluster.models.len() < catalog.models.len() {
+            // Work may ask for models that no node has.
+            Arc::make_mut(&mut cluster).models.resize(catalog.models.len(), crate::cluster::ModelSpec::default());
+        }
+        for (window, account, place) in &self.windows_for {
+            let Some(row) = catalog.accounts.row(account) else {
+                let fault = Fault::new(format!("there is no account `{account}`")).at(place, "expected an account of the work");
+                return Err(fault.nearest(account, catalog.accounts.rows().iter().map(String::as_str)).into());
+            };
+            Arc::make_mut(&mut cluster).windows[*window].account = Some(AccountId(row));
+        }
+        Ok(Case {
+            measured: self.measured.window(&workload),
+            catalog: Arc::new(catalog),
+            cluster,
+            workload,
+            accounts,
+            share_changes,
+            contract: self.contract,
+            engine: self.engine,
+            seed,
+        })
+    }
+}
+
+/// A scenario on its way.
+struct Loader {
+    folders: Folders,
+    catalog: Catalog,
+    faults: Faults,
+    problems: Vec<Problem>,
+}
+
+impl Loader {
+    fn load(mut self, path: &Path, file: &Filled) -> Result<Scenario, Error> {
+        let mut spec = ClusterSpec::default();
+        let mut windows_for = Vec::new();
+        let plan = accounts::Plan::read(file.part("accounts"), &self.folders, &mut self.faults);
+        let orders = work::orders(file.part("workload"), &self.folders, &mut self.faults, &mut self.problems);
+        match file.part("cluster") {
+            Some(table) => windows_for = self.cluster(table, &plan, orders.as_ref(), &mut spec),
+            None => self.faults.push(Fault::new("there is no cluster").at(&file.at, "expected a table `[cluster]` in this file")),
+        }
+        spec.models = cluster::models(file.part("cluster"), &self.catalog, &mut self.faults);
+        let (policies, seed, seeds, until) = self.run(file.part("run"));
+        let measured = settings::Measured::read(file.part("run"), &mut self.faults);
+        let mut notes = Vec::new();
+        let around = work::Around { folders: &self.folders, plan: &plan, nodes: &spec.nodes, is_cut: until.is_some() };
+        let work = work::read(file, &around, orders, &mut self.catalog, &mut self.faults, &mut self.problems, &mut notes);
+        let contract =
+            file.part("contract").map_or_else(Contract::default, |it| settings::contract(&it.knobs, Contract::default()));
+        let mut all = problems(self.faults);
+        all.extend(self.problems);
+        let Some(work) = work.filter(|_| all.is_empty()) else { return Err(Error::Input(all)) };
+        let mut scenario = Scenario {
+            name: name(path),
+            about: file.knobs.opt_text("about").unwrap_or("").to_owned(),
+            policies,
+            seed,
+            seeds,
+            notes,
+            folders: self.folders,
+            base: self.catalog,
+            cluster: Arc::new(spec),
+            windows_for,
+            work,
+            plan,
+            contract,
+            engine: settings::engine(file.part("engine"), until),
+            measured,
+        };
+        let target = file
+            .part("cluster")
+            .and_then(|it| it.knobs.opt_float("scale_to_load").map(|target| (target, it.place("scale_to_load"))));
+        scenario.settle(target)?;
+        Ok(scenario)
+    }
+
+    fn cluster(
+        &mut self,
+        table: &Filled,
+        plan: &accounts::Plan,
+        orders: Option<&Orders>,
+        spec: &mut ClusterSpec,
+    ) -> Vec<(usize, String, Place)> {
+        let faults = &mut self.faults;
+        spec.nodes = cluster::nodes(table, &self.folders, &mut self.catalog, faults, &mut self.problems);
+        if let Some(orders) = orders {
+            orders.sort_nodes(&mut spec.nodes);
+        }
+        let names = cluster::names(&spec.nodes, table, faults);
+        // What names nodes of a list that could not be read would only be a second fault.
+        if table.says("nodes") && !self.problems.is_empty() {
+            return Vec::new();
+        }
+        spec.health = cluster::health(table, &spec.nodes, &names, faults);
+        spec.demand = cluster::demand(table, &self.catalog, faults);
+        let (windows, accounts) = cluster::windows(table, &names, plan, faults);
+        spec.windows = windows;
+        accounts
+    }
+
+    fn run(&mut self, run: Option<&Filled>) -> (Vec<(String, Place)>, u64, u64, Option<SimSpan>) {
+        let Some(run) = run else { return (Vec::new(), 1, 1, None) };
+        let place = run.place("policies").clone();
+        let names = run.knobs.list("policies").iter().filter_map(|value| match value {
+            Value::Text(name) => Some((name.clone(), place.clone())),
+            _ => None,
+        });
+        let policies: Vec<(String, Place)> = names.collect();
+        for (name, place) in &policies {
+            policies::check_name(name, place, &self.folders, &mut self.faults);
+        }
+        (policies, run.knobs.int("seed") as u64, run.knobs.int("seeds") as u64, run.knobs.opt_span("until"))
+    }
+}
+
+impl Scenario {
+    /// Makes the first seed's case, so that its faults come up before anything runs, and shrinks the cluster if asked to.
+    fn settle(&mut self, scale_to_load: Option<(f64, &Place)>) -> Result<(), Error> {
+        let mut notes = Vec::new();
+        let mut case = self.case_with_notes(self.seed, &mut notes)?;
+        if let Some((target, place)) = scale_to_load {
+            let whole = case.cluster.capacity();
+            let load = offered_load(&case.workload, &case.catalog, whole);
+            if load <= 0.0 {
+                let fault = Fault::new("this work offers no load, so no cluster fits it");
+                return Err(fault.at(place, "expected jobs that use GPUs and arrive at different times").into());
+            }
+            let kept = fit::keep(&case.cluster.nodes, load, target);
+            notes.push(format!(
+                "cluster as listed: {} nodes, {} GPUs, offered load {load:.3}",
+                case.cluster.nodes.len(),
+                whole.as_gpus_f64()
+            ));
+            self.cluster = Arc::new(cluster::subset(&self.cluster, &kept));
+            // Shaping may depend on capacity, and the ids of what is left changed: from here on all is as if listed so.
+            case = self.case_with_notes(self.seed, &mut Vec::new())?;
+        }
+        let capacity = case.cluster.capacity();
+        let load = offered_load(&case.workload, &case.catalog, capacity);
+        let how = if scale_to_load.is_some() { "cluster as scaled" } else { "cluster" };
+        notes.push(format!(
+            "{how}: {} nodes, {} GPUs, {} jobs, offered load {load:.3}",
+            case.cluster.nodes.len(),
+            capacity.as_gpus_f64(),
+            case.workload.jobs.len()
+        ));
+        self.notes.extend(notes);
+        Ok(())
+    }
+}
+
+/// The policies that a scenario file names and that can be found, whatever else is wrong with it: so that faults of the file
+/// and of its policies are shown at once.
+pub fn named_policies(path: &Path, settings: &[Setting]) -> Vec<(String, Place)> {
+    let mut ignored = Faults::new();
+    let Some(mut root) = Node::read_file(path, &path.display().to_string(), &mut ignored) else { return Vec::new() };
+    for setting in settings {
+        setting.apply(&mut root, &mut ignored);
+    }
+    let file = check(&form::SCENARIO, &root, &mut ignored);
+    let folders = Folders::of(path);
+    let mut loader = Loader { folders: folders.clone(), catalog: Catalog::default(), faults: ignored, problems: Vec::new() };
+    let (named, ..) = loader.run(file.part("run"));
+    named.into_iter().filter(|(name, _)| policies::exists(name, &folders)).collect()
+}
+
+/// The path of a scenario below `scenarios/`, without its ending.
+fn name(path: &Path) -> String {
+    let stem = path.with_extension("");
+    let parts: Vec<String> = stem.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    let start = parts.iter().rposition(|part| part == "scenarios").map_or(parts.len() - 1, |at| at + 1);
+    if start < parts.len() { parts[start..].join("/") } else { "scenario".into() }
+}

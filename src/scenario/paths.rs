@@ -1,0 +1,82 @@
+//! Where the files that a scenario names lie, and where to get those that are missing.
+
+use crate::form::{Fault, Faults, Place};
+use std::path::{Path, PathBuf};
+
+/// Written before a path, it means the folder of public traces: `$SCHEDLAB_SHARED/traces`, `traces/` of the project, or
+/// `../shared/traces` beside the project, whichever has the file.
+const SHARED: &str = "shared:";
+
+/// Folders that paths of a scenario start from.
+#[derive(Clone, Debug)]
+pub struct Folders {
+    here: PathBuf,
+    root: PathBuf,
+}
+
+impl Folders {
+    /// The folders of a scenario file. The project is the folder above `scenarios/`, or else above the file's own.
+    pub fn of(scenario: &Path) -> Folders {
+        let here = scenario.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_path_buf();
+        let under = scenario.ancestors().skip(1).find(|it| it.file_name().is_some_and(|name| name == "scenarios"));
+        let root = match under {
+            Some(folder) => folder.parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf),
+            None => here.join(".."),
+        };
+        let root = if root.as_os_str().is_empty() { PathBuf::from(".") } else { root };
+        Folders { here, root }
+    }
+    /// The folder of policy files beside the scenario's own.
+    pub fn policies(&self) -> PathBuf {
+        self.root.join("policies")
+    }
+    /// The file that `text` names, from the scenario's own folder.
+    ///
+    /// - Errors: a fault at `place` when there is no such file, saying where to get it if that is known.
+    pub fn file(&self, text: &str, place: &Place, faults: &mut Faults) -> Option<PathBuf> {
+        let candidates = self.candidates(text);
+        if let Some(found) = candidates.iter().find(|path| path.is_file()) {
+            return Some(found.clone());
+        }
+        let fault = if candidates.iter().any(|path| path.is_dir()) {
+            Fault::new(format!("`{text}` is a directory")).at(place, "expected a file")
+        } else {
+            let looked: Vec<String> = candidates.iter().map(|path| format!("`{}`", path.display())).collect();
+            let fault = Fault::new(format!("there is no file `{text}`"));
+            fault.at(place, format!("expected an existing file; looked for {}", looked.join(", ")))
+        };
+        faults.push(match origin(text) {
+            Some(origin) => fault.help(format!(
+                "get it from {origin}; put it into `traces/` of the project or into a folder that SCHEDLAB_SHARED names \
+                 (traces/README.md says more)"
+            )),
+            None => fault.help("paths start at the folder of the scenario file; `shared:` before one means the public traces"),
+        });
+        None
+    }
+
+    fn candidates(&self, text: &str) -> Vec<PathBuf> {
+        let Some(rest) = text.strip_prefix(SHARED) else { return vec![self.here.join(text)] };
+        let named = std::env::var_os("SCHEDLAB_SHARED").map(|folder| Path::new(&folder).join("traces").join(rest));
+        let beside = [self.root.join("traces").join(rest), self.root.join("../shared/traces").join(rest)];
+        named.into_iter().chain(beside).collect()
+    }
+}
+
+/// Where public traces come from, by how their file names begin.
+const ORIGINS: &[(&str, &str)] = &[
+    (
+        "philly",
+        "github.com/siasosp23/artifacts, `sia-simulator/traces/philly.csv` (Microsoft Philly, CC BY 4.0; gzip it as \
+         `philly_sia.csv.gz`)",
+    ),
+    ("openb_", "github.com/alibaba/clusterdata, `cluster-trace-gpu-v2023/csv/` (gzip it or name it without `.gz`)"),
+    ("SDSC-SP2", "the Parallel Workloads Archive, www.cs.huji.ac.il/labs/parallel/workload (log SDSC SP2)"),
+    ("LCG", "the Parallel Workloads Archive, www.cs.huji.ac.il/labs/parallel/workload (log LCG)"),
+    ("HPC2N", "the Parallel Workloads Archive, www.cs.huji.ac.il/labs/parallel/workload (log HPC2N)"),
+];
+
+fn origin(text: &str) -> Option<&'static str> {
+    let name = text.rsplit(['/', ':']).next().unwrap_or(text);
+    ORIGINS.iter().find(|(start, _)| name.starts_with(start)).map(|(_, origin)| *origin)
+}

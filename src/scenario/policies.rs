@@ -1,0 +1,224 @@
+//! Policy files: one implementation per stage, with its knobs; and where a named policy is found.
+
+use super::Folders;
+use crate::error::Error;
+use crate::form::{Fault, Faults, Filled, Form, Node, Part, Place, Setting, SourceText, Tree, check};
+use crate::policy::{CONTRACT_KNOBS, Choice, PolicySpec, Stage};
+use crate::registry::{Info, Kind, Knob, Knobs};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+macro_rules! stage {
+    ($stage:ident) => {
+        (
+            Stage::$stage.key(),
+            Part::Pick {
+                about: Stage::$stage.question(),
+                infos: || Stage::$stage.infos(),
+                default: Stage::$stage.default_name(),
+            },
+        )
+    };
+}
+
+/// A policy file.
+pub const POLICY: Form = Form {
+    about: "a scheduling policy: one implementation per stage, with its knobs",
+    knobs: &[Knob::optional("about", "one line on what it is", Kind::Text)],
+    required: &[],
+    parts: &[
+        stage!(Order),
+        stage!(Fill),
+        stage!(Place),
+        stage!(Evict),
+        stage!(Lend),
+        stage!(Scale),
+        ("contract", Part::One(&CONTRACT)),
+    ],
+    free: None,
+};
+
+const CONTRACT: Form = Form::of("what the policy sets of the scheduling contract; the rest is the scenario's", CONTRACT_KNOBS);
+
+macro_rules! shipped {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/policies/", $name, ".toml")))),*]
+    };
+}
+
+/// The policies that ship, by name, so that the program needs no files beside it.
+pub const SHIPPED: &[(&str, &str)] = shipped![
+    "best-fit",
+    "conservative",
+    "easy",
+    "easy-best-fit",
+    "fcfs",
+    "greedy",
+    "k-reservations",
+    "las",
+    "priority",
+    "priority-greedy",
+    "random",
+    "sjf",
+    "worst-fit",
+];
+
+/// Where a policy was found.
+enum Found {
+    File(PathBuf),
+    Shipped(&'static str),
+}
+
+/// A path if it ends in `.toml` or such a file exists; else a name beside the scenario, then one that ships.
+fn locate(name: &str, folders: &Folders) -> Option<Found> {
+    let path = Path::new(name);
+    if name.ends_with(".toml") || path.is_file() {
+        return Some(Found::File(path.to_path_buf()));
+    }
+    let beside = folders.policies().join(format!("{name}.toml"));
+    if beside.is_file() {
+        return Some(Found::File(beside));
+    }
+    SHIPPED.iter().find(|(it, _)| *it == name).map(|(_, text)| Found::Shipped(text))
+}
+
+/// Whether a policy of that name, or at that path, can be found.
+pub fn exists(name: &str, folders: &Folders) -> bool {
+    locate(name, folders).is_some()
+}
+
+/// Names of the policies that can be found, shipped ones included, in order of name.
+pub fn known(folders: &Folders) -> Vec<String> {
+    let mut names: Vec<String> = SHIPPED.iter().map(|(name, _)| (*name).to_owned()).collect();
+    for entry in std::fs::read_dir(folders.policies()).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.extension().is_some_and(|ending| ending == "toml") {
+            names.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
+        }
+    }
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// Checks that there is a policy `name`, which a file names at `place`.
+pub(super) fn check_name(name: &str, place: &Place, folders: &Folders, faults: &mut Faults) {
+    if locate(name, folders).is_none() {
+        faults.push(unknown(name, place, folders));
+    }
+}
+
+fn unknown(name: &str, place: &Place, folders: &Folders) -> Fault {
+    let known = known(folders);
+    let fault = Fault::new(format!("there is no policy `{name}`"));
+    fault.at(place, "expected the name of a policy or the path of a policy file").nearest(name, known.iter().map(String::as_str))
+}
+
+/// A policy before it is checked: its name and its tree.
+pub struct Draft {
+    name: String,
+    root: Node,
+}
+
+impl Draft {
+    /// Whether the implementation chosen for the stage `key` has that knob.
+    fn has_knob(&self, key: &str, knob: &str) -> bool {
+        let mut ignored = Faults::new();
+        let file = check(&POLICY, &self.root, &mut ignored);
+        let Some(stage) = Stage::ALL.into_iter().find(|stage| stage.key() == key) else { return false };
+        let entry = file.part(key).and_then(|it| it.pick).unwrap_or(stage.default_name());
+        stage.infos().iter().any(|info| info.name == entry && info.knobs.iter().any(|it| it.name == knob))
+    }
+}
+
+/// Finds a policy by name or path, named at `place`.
+pub fn find_policy(name: &str, place: &Place, folders: &Folders, faults: &mut Faults) -> Option<Draft> {
+    match locate(name, folders) {
+        Some(Found::File(path)) => {
+            let stem = path.file_stem().map_or_else(|| name.to_owned(), |stem| stem.to_string_lossy().into_owned());
+            let root = Node::read_file(&path, &path.display().to_string(), faults)?;
+            Some(Draft { name: stem, root })
+        }
+        Some(Found::Shipped(text)) => {
+            let source = Arc::new(SourceText { name: format!("policies/{name}.toml"), text: text.to_owned() });
+            Some(Draft { name: name.to_owned(), root: Node::parse(&source, faults) })
+        }
+        None => {
+            faults.push(unknown(name, place, folders));
+            None
+        }
+    }
+}
+
+/// Whether a setting changes policies (alone, or besides the scenario).
+pub fn is_for_policies(setting: &Setting) -> bool {
+    Stage::ALL.iter().any(|stage| stage.key() == setting.head()) || setting.head() == "contract"
+}
+
+/// Checks drafts that stand side by side, changed by those of `settings` that are for policies. A knob that only some of them
+/// have changes those; `notes` says which it does not.
+pub fn check_policies(mut drafts: Vec<Draft>, settings: &[Setting], notes: &mut Vec<String>) -> Result<Vec<PolicySpec>, Error> {
+    let mut faults = Faults::new();
+    for setting in settings.iter().filter(|setting| is_for_policies(setting)) {
+        let takes = |draft: &Draft| match setting.path.as_slice() {
+            [(stage, _), (knob, _)] if stage != "contract" && knob != "name" => draft.has_knob(stage, knob),
+            _ => true,
+        };
+        let taking: Vec<bool> = drafts.iter().map(takes).collect();
+        // What no policy takes is a fault, which reading it finds.
+        let all = !taking.contains(&true);
+        let left: Vec<&str> = drafts.iter().zip(&taking).filter(|(_, takes)| !**takes && !all).map(|(it, _)| &*it.name).collect();
+        if !left.is_empty() {
+            notes.push(format!("`{}` says nothing to {}", setting.key(), left.join(", ")));
+        }
+        for (draft, takes) in drafts.iter_mut().zip(taking) {
+            if takes || all {
+                setting.apply(&mut draft.root, &mut faults);
+            }
+        }
+    }
+    let specs: Vec<PolicySpec> = drafts.iter().filter_map(|draft| read(draft, &mut faults)).collect();
+    if faults.is_empty() { Ok(specs) } else { Err(faults.into()) }
+}
+
+/// The policy that a draft says; `None` if something is wrong with it.
+fn read(draft: &Draft, faults: &mut Faults) -> Option<PolicySpec> {
+    let mut own = Faults::new();
+    let file = check(&POLICY, &draft.root, &mut own);
+    let stages = own.is_empty().then(|| Stage::ALL.map(|stage| choose(stage, file.part(stage.key()))));
+    faults.extend(own);
+    let spec = PolicySpec {
+        name: draft.name.clone(),
+        about: file.knobs.opt_text("about").unwrap_or("").to_owned(),
+        stages: stages?,
+        contract: file.part("contract").map_or_else(Knobs::default, |it| it.knobs.clone()),
+        whole: None,
+    };
+    for conflict in spec.conflicts() {
+        let fault = Fault::new(format!("policy `{}`: {conflict}", draft.name));
+        faults.push(fault.at(&draft.root.at, "these stages do not go together"));
+    }
+    Some(spec)
+}
+
+fn choose(stage: Stage, table: Option<&Filled>) -> Choice {
+    if let Some(Filled { pick: Some(entry), knobs, .. }) = table {
+        return Choice { entry, knobs: knobs.clone() };
+    }
+    let infos: Vec<Info> = stage.infos();
+    let info = infos.iter().find(|info| info.name == stage.default_name()).expect("the default of a stage is registered");
+    Choice { entry: info.name, knobs: Knobs::defaults(info.knobs) }
+}
+
+/// The `about` line of a policy text, for lists.
+pub fn about(text: &str) -> String {
+    let source = Arc::new(SourceText { name: String::new(), text: text.to_owned() });
+    let root = Node::parse(&source, &mut Faults::new());
+    match root.tree {
+        Tree::Table(entries) => match entries.get("about") {
+            Some((_, Node { tree: Tree::Text(about), .. })) => about.clone(),
+            _ => String::new(),
+        },
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,11 @@
+//! The command line as a user meets it: help, lists and schemas, every message about wrong input, and runs from end to end.
+
+mod messages;
+mod runs;
+mod schema;
+
+/// Command lines with their output, in `tests/cmd`.
+#[test]
+fn commands_print_what_they_should() {
+    trycmd::TestCases::new().case("tests/cmd/*.trycmd");
+}
