@@ -38,7 +38,7 @@ fn a_fault_is_shown_in_its_line() {
        ·      ─┬─
        ·       ╰── expected seconds above 0, or a duration such as `8h`
        ╰────
-      help: `schedlab list formats` describes each format's columns
+      help: traces/README.md describes the columns of each format
     ");
 }
 
