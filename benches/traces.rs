@@ -8,6 +8,7 @@ use schedlab::workload::{Catalog, synth};
 use std::hint::black_box;
 use std::io::{Cursor, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 /// A generated history of `jobs` jobs in the native format.
 fn history(jobs: i64) -> Vec<u8> {
@@ -25,8 +26,8 @@ fn history(jobs: i64) -> Vec<u8> {
     text
 }
 
-fn read(bytes: &[u8]) -> usize {
-    let stream = Box::new(Cursor::new(bytes.to_owned()));
+fn read(bytes: &Arc<[u8]>) -> usize {
+    let stream = Box::new(Cursor::new(bytes.clone()));
     let mut catalog = Catalog::default();
     let import = trace::read_from(Path::new("bench.csv"), stream, None, &ReadOptions::default(), &mut catalog);
     import.expect("it was written by us").workload.jobs.len()
@@ -42,8 +43,9 @@ fn traces(c: &mut Criterion) {
         let gzip = gzip.finish().expect("memory does not fail");
         let zstd = zstd::stream::encode_all(plain.as_slice(), 3).expect("memory does not fail");
         group.throughput(Throughput::Bytes(plain.len() as u64));
-        for (name, bytes) in [("plain", &plain), ("gzip", &gzip), ("zstd", &zstd)] {
-            group.bench_function(format!("{name}, {jobs} jobs"), |b| b.iter(|| read(black_box(bytes))));
+        for (name, bytes) in [("plain", plain), ("gzip", gzip), ("zstd", zstd)] {
+            let bytes: Arc<[u8]> = bytes.into();
+            group.bench_function(format!("{name}, {jobs} jobs"), |b| b.iter(|| read(black_box(&bytes))));
         }
     }
     group.finish();
