@@ -28,7 +28,8 @@ impl Evictions {
     pub(super) fn hear(&mut self, fact: &Fact, machines: &Machines, faults: &mut Faults) {
         match *fact {
             Fact::Preempted { job, by, reason, .. } => {
-                if by.is_some() != (reason == PreemptReason::ForJob) {
+                // One told to go for a job that has since started or given up leaves for nobody.
+                if by.is_some() && reason != PreemptReason::ForJob {
                     faults.say(format!("{} is preempted for {reason:?}, by {by:?}", faults.job(job)));
                 }
                 self.open.remove(&job); // whoever left for it did so in vain: it is a victim itself now

@@ -18,17 +18,22 @@ struct Holding {
 
 struct Gpu {
     free: u64,
+    /// Of the GPU itself and of its node.
     healthy: bool,
+    node_up: bool,
     since: SimTime,
     idle: GpuTime,
     down: GpuTime,
 }
 
 impl Gpu {
+    fn is_up(&self) -> bool {
+        self.healthy && self.node_up
+    }
     /// Books the time since the last change.
     fn book(&mut self, at: SimTime) {
         let span = at.since(self.since);
-        if self.healthy {
+        if self.is_up() {
             self.idle += MilliGpu::from_milli(self.free) * span;
         } else {
             self.down += MilliGpu::ONE * span;
@@ -65,7 +70,14 @@ impl Machines {
             cordoned: false,
             pool: spec.pool,
             gpus: (0..spec.gpus)
-                .map(|_| Gpu { free: 1000, healthy: true, since: SimTime::ZERO, idle: GpuTime::ZERO, down: GpuTime::ZERO })
+                .map(|_| Gpu {
+                    free: 1000,
+                    healthy: true,
+                    node_up: true,
+                    since: SimTime::ZERO,
+                    idle: GpuTime::ZERO,
+                    down: GpuTime::ZERO,
+                })
                 .collect(),
             cpu_used: 0,
             memory_used: 0,
@@ -100,13 +112,11 @@ impl Machines {
             }
             Fact::NodeChanged { node, state } => {
                 let machine = &mut self.nodes[node.index()];
-                let healthy = state != NodeState::Down;
-                // A draining node keeps the health that its GPUs have; up and down set it for all of them.
-                if state != NodeState::Draining {
-                    for gpu in &mut machine.gpus {
-                        gpu.book(at);
-                        gpu.healthy = healthy;
-                    }
+                for gpu in &mut machine.gpus {
+                    gpu.book(at);
+                    gpu.node_up = state != NodeState::Down;
+                    // A node that comes up is whole again.
+                    gpu.healthy |= state == NodeState::Up;
                 }
                 machine.state = state;
                 self.struck.push(node);
@@ -147,8 +157,8 @@ impl Machines {
         let (case, row) = (faults.case, &faults.jobs[job.index()]);
         let spec = &case.cluster.nodes[slot.node.index()];
         let shape = &case.catalog.shapes.rows()[row.shape.index()];
-        let (who, place) = (faults.job(job), faults.node(slot.node));
         let Some(group) = shape.groups.get(usize::from(slot.group)) else {
+            let (who, place) = (faults.job(job), faults.node(slot.node));
             faults.say(format!("{who} claims for a task group it does not have, on {place}"));
             return;
         };
@@ -185,7 +195,7 @@ impl Machines {
                 continue;
             };
             gpu.book(faults.at);
-            if !gpu.healthy {
+            if !gpu.is_up() {
                 wrong.push("on a GPU that is down");
             }
             if gpu.free < u64::from(slot.milli) {
@@ -194,6 +204,7 @@ impl Machines {
             gpu.free = gpu.free.saturating_sub(u64::from(slot.milli));
         }
         for wrong in wrong {
+            let (who, place) = (faults.job(job), faults.node(slot.node));
             faults.say(format!("{who} claims a slot on {place}, {wrong}"));
         }
         self.held.entry(job).or_default().push(Holding { slot, since: faults.at });
@@ -224,7 +235,7 @@ impl Machines {
             let machine = &self.nodes[node.index()];
             if machine.state == NodeState::Down && 0 < machine.tasks {
                 faults.say(format!("{} is down and still holds {} tasks", faults.node(node), machine.tasks));
-            } else if machine.gpus.iter().any(|gpu| !gpu.healthy && gpu.free < 1000) {
+            } else if machine.gpus.iter().any(|gpu| !gpu.is_up() && gpu.free < 1000) {
                 faults.say(format!("{} still holds work on a GPU that is down", faults.node(node)));
             }
         }

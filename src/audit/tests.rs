@@ -314,3 +314,34 @@ fn a_cut_leaves_jobs_where_they_are() {
     story.at(8).end(b, EndReason::Cancelled);
     check_caught(&story, &["job `A` is left running"]);
 }
+
+#[test]
+fn a_gpu_mended_on_a_node_that_is_down_is_not_idle() {
+    let mut story = Story::new(&[2]);
+    let a = story.job("A", 9, 1, 1);
+    let gpu = GpuId { node: NodeId(0), index: 1 };
+    story.at(1).fact(Fact::GpuChanged { gpu, healthy: false });
+    story.at(2).fact(Fact::NodeChanged { node: NodeId(0), state: NodeState::Down });
+    story.at(4).fact(Fact::GpuChanged { gpu, healthy: true });
+    story.at(7).fact(Fact::NodeChanged { node: NodeId(0), state: NodeState::Up });
+    story.at(9).submit(a).start(a, &[(0, 0b10)]).at(10).complete(a);
+    let report = check_sound(&story);
+    assert_eq!(report.down, MilliGpu::from_gpus(1 + 2 * 5) * SimSpan::from_secs(1));
+    assert_eq!(report.held, MilliGpu::ONE * SimSpan::from_secs(1));
+}
+
+#[test]
+fn a_victim_whose_newcomer_is_gone_leaves_for_nobody() {
+    let mut story = Story::new(&[4]);
+    let (b, c) = (story.job("B", 0, 4, 9), story.job("C", 1, 4, 3));
+    story.at(0).submit(b).start(b, &[(0, 0b1111)]);
+    story.at(1).submit(c).fact(Fact::Granting { job: c, victims: 1 });
+    story.fact(Fact::Evicting { job: b, by: Some(c), reason: PreemptReason::ForJob, until: SimTime::from_secs(4) });
+    story.at(2).fact(Fact::CalledOff { job: c }).end(c, EndReason::Cancelled);
+    story.at(4).fact(Fact::Preempted { job: b, by: None, reason: PreemptReason::ForJob, lost: SimSpan::ZERO });
+    story.queue(b, QueueReason::Requeued).start(b, &[(0, 0b1111)]).at(9).complete(b);
+    check_sound(&story);
+    let row = place(&story, |fact| matches!(fact, Fact::Preempted { .. }));
+    story.facts[row].1 = Fact::Preempted { job: b, by: Some(c), reason: PreemptReason::Drain, lost: SimSpan::ZERO };
+    check_caught(&story, &["at 4s", "job `B` is preempted for Drain"]);
+}

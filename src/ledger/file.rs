@@ -117,7 +117,7 @@ impl Ledger {
         out.write_all(&self.len.to_le_bytes())?;
         out.write_all(&self.bytes.to_le_bytes())?;
         out.write_all(self.digest().as_bytes())?;
-        let mut packer = zstd::Encoder::new(out, 3)?;
+        let mut packer = zstd::Encoder::new(out, 1)?;
         for chunk in &self.chunks {
             packer.write_all(chunk)?;
         }

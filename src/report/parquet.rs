@@ -7,7 +7,9 @@ use crate::facts::EndReason;
 use crate::ids::JobId;
 use crate::metrics::{AttemptEnd, HourRow, Recorded, Stage, record};
 use crate::units::{GpuTime, SimSpan, SimTime};
-use polars::prelude::{Column as Series, DataFrame, IntoColumn, NamedFrom, ParquetCompression, ParquetWriter, PolarsResult};
+use polars::prelude::{
+    Column as Series, DataFrame, IntoColumn, NamedFrom, ParquetCompression, ParquetWriter, PolarsResult, StatisticsOptions,
+};
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
@@ -162,7 +164,9 @@ fn write_table(dir: &Path, index: usize, values: Vec<Values<'_>>) -> Result<(), 
     let file = File::create(&path).map_err(|source| ReportError::Write { file: path.clone(), source })?;
     let write = || -> PolarsResult<()> {
         let mut frame = DataFrame::new(rows, columns)?;
-        let writer = ParquetWriter::new(BufWriter::new(file)).with_compression(ParquetCompression::Zstd(None));
+        let writer = ParquetWriter::new(BufWriter::new(file))
+            .with_compression(ParquetCompression::Zstd(None))
+            .with_statistics(StatisticsOptions::empty());
         writer.finish(&mut frame).map(|_| ())
     };
     write().map_err(wrong)
