@@ -3,7 +3,7 @@
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use schedlab::accounts::AccountTree;
 use schedlab::audit::audit;
-use schedlab::cluster::{Class, ClusterSpec, ModelSpec, NodeSpec, Slot};
+use schedlab::cluster::{Class, ClusterSpec, ModelSpec, NodeSpec, Shape, Slot, TaskRequest};
 use schedlab::engine::{Case, Contract, Counters, EngineSpec, Outcome};
 use schedlab::facts::{EndReason, Fact, QueueReason};
 use schedlab::ids::{JobId, ModelId, NodeId, PoolId};
@@ -11,7 +11,7 @@ use schedlab::ledger::Ledger;
 use schedlab::metrics::measure;
 use schedlab::report::write_tables;
 use schedlab::units::{SimSpan, SimTime};
-use schedlab::workload::{Catalog, Job, Shape, TaskRequest, Workload};
+use schedlab::workload::{Catalog, Job, Workload};
 use std::hint::black_box;
 use std::sync::Arc;
 

@@ -2,7 +2,11 @@
 
 #[path = "suite/bench.rs"]
 mod bench;
+#[path = "suite/cases.rs"]
+mod cases;
 #[path = "suite/drives.rs"]
 mod drives;
+#[path = "suite/properties.rs"]
+mod properties;
 #[path = "suite/timeline.rs"]
 mod timeline;

@@ -151,24 +151,21 @@ impl Buckets {
         let mut best: Option<((u32, u32), NodeId)> = None;
         for group in groups.iter().filter(|group| request.allows(group.model, group.pool)) {
             group.buckets(request, preference, |rank, set| {
-                let key = |node: NodeId| match preference {
-                    Preference::First => (0, node.0),
-                    Preference::Tightest | Preference::Emptiest => (rank, node.0),
-                };
+                let rank = if preference == Preference::First { 0 } else { rank };
                 let mut from = 0;
                 while let Some(node) = set.next(from) {
-                    if best.is_some_and(|(found, _)| found <= key(node)) {
-                        break;
+                    if best.is_some_and(|(found, _)| found <= (rank, node.0)) {
+                        // Later buckets of a group rank no better, unless only the lowest row counts.
+                        return preference == Preference::First;
                     }
                     *visits += 1;
                     if accept(node) {
-                        best = Some((key(node), node));
-                        break;
+                        best = Some(((rank, node.0), node));
+                        return preference == Preference::First;
                     }
                     from = node.index() + 1;
                 }
-                // Buckets come in order of rank, so the first hit of a group ends it, unless only the lowest row counts.
-                best.is_none() || preference == Preference::First
+                true
             });
         }
         best.map(|(_, node)| node)

@@ -186,36 +186,36 @@ impl Cluster {
         row.held -= 1;
         self.note(slot.node);
     }
-    /// Takes what of a slot is free, for a start whose GPUs are still being vacated. Returns what is still missing.
-    pub fn take_part(&mut self, node: NodeId, missing: Missing, milli: u16) -> Missing {
+    /// Takes what of a slot is free, for a start whose GPUs are still being vacated; `missing` says what is not yet taken.
+    pub fn take_part(&mut self, node: NodeId, missing: &mut Missing) {
         let row = &mut self.nodes[node.index()];
         let first = row.first_gpu as usize;
-        let mut rest = missing;
-        for gpu in bits(missing.gpus & row.healthy) {
-            let free = &mut self.gpu_free[first + usize::from(gpu)];
-            if milli <= *free {
-                *free -= milli;
-                row.idle &= !(1 << gpu);
-                rest.gpus &= !(1 << gpu);
+        for (gpu, milli) in &mut missing.gpus {
+            let free = &mut self.gpu_free[first + usize::from(*gpu)];
+            let part = (*free).min(*milli);
+            *free -= part;
+            *milli -= part;
+            if 0 < part {
+                row.idle &= !(1 << *gpu);
             }
         }
+        missing.gpus.retain(|(_, milli)| 0 < *milli);
         let cpu = missing.cpu_milli.min(row.cpu_free);
         let memory = missing.memory_mib.min(row.memory_free);
         row.cpu_free -= cpu;
         row.memory_free -= memory;
-        rest.cpu_milli -= cpu;
-        rest.memory_mib -= memory;
+        missing.cpu_milli -= cpu;
+        missing.memory_mib -= memory;
         self.note(node);
-        rest
     }
     /// Gives back the part of a slot that [`Cluster::take_part`] took: all but `missing`.
-    pub fn give_part(&mut self, slot: &Slot, request: &TaskRequest, missing: Missing) {
+    pub fn give_part(&mut self, slot: &Slot, request: &TaskRequest, missing: &Missing) {
         let index = slot.node.index();
         let row = &mut self.nodes[index];
         let first = row.first_gpu as usize;
-        for gpu in bits(slot.gpus & row.healthy & !missing.gpus) {
+        for gpu in bits(slot.gpus & row.healthy) {
             let free = &mut self.gpu_free[first + usize::from(gpu)];
-            *free += slot.milli;
+            *free += slot.milli - missing.gpus.iter().find(|it| it.0 == gpu).map_or(0, |it| it.1);
             if *free == WHOLE {
                 row.idle |= 1 << gpu;
             }
@@ -311,10 +311,10 @@ impl Cluster {
 }
 
 /// What of a slot is not yet taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// GPUs still held by others.
-    pub gpus: u64,
+    /// Thousandths of GPUs still held by others, by index in the node.
+    pub gpus: Vec<(u8, u16)>,
     /// CPU still held by others.
     pub cpu_milli: u64,
     /// Memory still held by others.
@@ -324,11 +324,15 @@ pub struct Missing {
 impl Missing {
     /// All of a slot.
     pub fn all(slot: &Slot, request: &TaskRequest) -> Missing {
-        Missing { gpus: slot.gpus, cpu_milli: u64::from(request.cpu_milli), memory_mib: u64::from(request.memory_mib) }
+        Missing {
+            gpus: slot.gpu_indexes().map(|gpu| (gpu, slot.milli)).collect(),
+            cpu_milli: u64::from(request.cpu_milli),
+            memory_mib: u64::from(request.memory_mib),
+        }
     }
     /// Whether nothing is missing.
     pub fn is_none(&self) -> bool {
-        self.gpus == 0 && self.cpu_milli == 0 && self.memory_mib == 0
+        self.gpus.is_empty() && self.cpu_milli == 0 && self.memory_mib == 0
     }
 }
 

@@ -70,7 +70,7 @@ impl Engine<'_> {
         let mut complete = true;
         for (slot, missing) in &mut grant.slots {
             if !missing.is_none() {
-                *missing = self.cluster.take_part(slot.node, *missing, slot.milli);
+                self.cluster.take_part(slot.node, missing);
                 complete &= missing.is_none();
             }
         }
@@ -90,7 +90,7 @@ impl Engine<'_> {
         let Some(grant) = self.grants.remove(&job) else { return };
         for (slot, missing) in &grant.slots {
             let request = self.request(job, slot);
-            self.cluster.give_part(slot, &request, *missing);
+            self.cluster.give_part(slot, &request, missing);
         }
         self.leaving_for.retain(|_, newcomer| *newcomer != job);
         self.jobs.clear_slots(job);

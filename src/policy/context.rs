@@ -2,10 +2,10 @@
 
 use super::queue::{Key, Queue, Queued, Tier};
 use super::sorted::{Item, Sorted};
-use crate::cluster::{Cluster, Slot};
+use crate::cluster::{Cluster, Missing, Slot};
 use crate::engine::{JobView, Release, Status, View};
 use crate::ids::{JobId, NodeId};
-use crate::units::SimTime;
+use crate::units::{SimSpan, SimTime};
 use std::ops::Range;
 
 /// A running job and when its GPUs should be free again.
@@ -43,6 +43,15 @@ pub enum Turn {
     Stopped(JobId),
 }
 
+/// A start proposed in this pass.
+#[derive(Clone, Debug)]
+struct Proposed {
+    job: JobId,
+    slots: Range<u32>,
+    /// Whether its GPUs are still to be vacated.
+    granted: bool,
+}
+
 /// The shared state.
 #[derive(Debug)]
 pub struct Context {
@@ -56,7 +65,7 @@ pub struct Context {
     pub running: Sorted<Running>,
     known: Vec<Known>,
     /// Starts proposed in this pass, and their slots.
-    proposed: Vec<(JobId, Range<u32>)>,
+    proposed: Vec<Proposed>,
     proposed_slots: Vec<Slot>,
     /// Jobs that facts spoke of since the last pass.
     pub(super) heard: Vec<JobId>,
@@ -175,8 +184,11 @@ impl Context {
                     let (lane, key) = key(job, it);
                     let queued = Queued { key, estimate: it.estimate().as_millis() };
                     self.queue.insert(tier, lane, it.shape_id(), queued);
-                    self.fresh.push(job);
-                    turns.push(Turn::Queued(job));
+                    // Heard of twice, it is still one arrival.
+                    if before != Known::Queued || !self.fresh.contains(&job) {
+                        self.fresh.push(job);
+                        turns.push(Turn::Queued(job));
+                    }
                 }
                 Known::Running(ends) => {
                     self.running.insert(Running { ends, job });
@@ -207,7 +219,9 @@ impl Context {
         let ends = view.now().after(ends_after(view, view.job(job)));
         let first = self.proposed_slots.len() as u32;
         self.proposed_slots.extend_from_slice(&self.slots);
-        self.proposed.push((job, first..self.proposed_slots.len() as u32));
+        let evicts = self.releases.iter().any(|release| matches!(release, Release::Job(_)));
+        let granted = evicts && SimSpan::ZERO < view.eviction_latency();
+        self.proposed.push(Proposed { job, slots: first..self.proposed_slots.len() as u32, granted });
         self.queue.remove(job);
         self.running.insert(Running { ends, job });
         self.known[job.index()] = Known::Running(ends);
@@ -217,8 +231,30 @@ impl Context {
     }
     /// The slots of a start that was proposed in this pass.
     pub fn proposed(&self, job: JobId) -> Option<&[Slot]> {
-        let (_, range) = self.proposed.iter().find(|(it, _)| *it == job)?;
-        Some(&self.proposed_slots[range.start as usize..range.end as usize])
+        let found = self.proposed.iter().find(|it| it.job == job)?;
+        Some(&self.proposed_slots[found.slots.start as usize..found.slots.end as usize])
+    }
+    /// Whether some of the slots of `job` are still held by those who leave for it.
+    pub fn is_granted(&self, view: &View<'_>, job: JobId) -> bool {
+        view.job(job).status() == Status::Granting || self.proposed.iter().any(|it| it.job == job && it.granted)
+    }
+    /// With eviction latency, victims hold their GPUs until they have left: puts the draft into the state in which the newcomer of
+    /// `slots` holds only what is free now.
+    pub fn await_victims(&mut self, view: &View<'_>, job: JobId) {
+        let shape = view.job(job).shape();
+        crate::cluster::gang::undo(&mut self.draft, shape, &self.slots);
+        for release in &self.releases {
+            if let Release::Job(victim) = release {
+                for slot in view.job(*victim).slots() {
+                    let taken = self.draft.take(slot, view.request(*victim, slot));
+                    assert!(taken, "what a victim holds is free in the draft only for the newcomer");
+                }
+            }
+        }
+        for slot in &self.slots {
+            let request = &shape.groups[usize::from(slot.group)].request;
+            self.draft.take_part(slot.node, &mut Missing::all(slot, request));
+        }
     }
     /// The slots a job holds, is granted, or would be given by this pass.
     pub fn slots_of<'a>(&'a self, view: &View<'a>, job: JobId) -> &'a [Slot] {
@@ -247,6 +283,6 @@ impl Context {
 }
 
 /// How long `job` should hold its GPUs if it were granted them now.
-pub fn ends_after(view: &View<'_>, job: JobView<'_>) -> crate::units::SimSpan {
+pub fn ends_after(view: &View<'_>, job: JobView<'_>) -> SimSpan {
     view.startup().plus(job.estimate())
 }

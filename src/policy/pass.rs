@@ -9,7 +9,7 @@ use super::queue::{Bucket, Queued, Tier};
 use crate::cluster::{Class, Cluster, Shape, Slot};
 use crate::engine::{Decisions, Release, View};
 use crate::ids::JobId;
-use crate::units::SimTime;
+use crate::units::{SimSpan, SimTime};
 
 /// What became of an attempt to start a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,6 +160,9 @@ impl Pass<'_, '_> {
             }
         }
         if !context.releases.is_empty() {
+            if SimSpan::ZERO < self.view.eviction_latency() {
+                context.await_victims(self.view, job);
+            }
             context.freed += 1;
         }
         context.propose_start(self.view, job);

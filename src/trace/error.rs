@@ -212,7 +212,7 @@ pub enum TraceError {
     },
     /// One field cannot be read.
     #[error("{at}: `{field}` is `{value}`, expected {expected}")]
-    #[diagnostic(code(trace::bad_field), help("`schedlab list formats` describes each format's columns"))]
+    #[diagnostic(code(trace::bad_field), help("traces/README.md describes the columns of each format"))]
     BadField {
         /// The field.
         at: Location,

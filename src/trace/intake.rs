@@ -130,9 +130,7 @@ impl<'c> Intake<'c> {
     pub fn push(&mut self, line: u64, name: &str, mut job: Job, extra: Option<Extra>, after: &str) {
         let row = self.workload.jobs.len() as u32;
         if row == u32::MAX || (u32::MAX as usize) < self.names_len() + name.len() {
-            if row != u32::MAX {
-                self.too_many(line, "bytes of ids", u64::from(u32::MAX));
-            }
+            self.too_many(line, "jobs, or bytes of their ids", u64::from(u32::MAX));
             return;
         }
         if self.ascending && row != 0 {

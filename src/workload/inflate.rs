@@ -75,7 +75,7 @@ pub fn to_share(workload: Workload, catalog: &Catalog, capacity: MilliGpu, share
     while target < before && target < total {
         let at = seed::index(seed, Purpose::Sample, DROP, ordinal, order.len());
         ordinal += 1;
-        total -= asks(order.remove(at));
+        total -= asks(order.swap_remove(at)); // the order is random: it may be changed
     }
     let of = |milli: u64| if capacity == MilliGpu::ZERO { 0.0 } else { milli as f64 / capacity.as_milli() as f64 };
     let note = format!(

@@ -6,10 +6,12 @@ pub mod inflate;
 mod job;
 pub mod load;
 pub mod shape;
+mod shape_knobs;
 mod shape_select;
 mod source;
 pub mod synth;
 mod synth_arrivals;
+mod synth_knobs;
 mod tables;
 
 pub use job::{Curve, Elasticity, Extra, Job};

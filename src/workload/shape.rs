@@ -8,159 +8,11 @@ use super::job::{Extra, Job};
 use super::load::{self, ENDLESS};
 use super::shape_select::{rebase, resubmit, scaled, select};
 use super::tables::{Catalog, Workload};
-use crate::registry::{Kind, Knob, Knobs};
 use crate::seed::{self, Purpose};
 use crate::units::{MilliGpu, SimSpan, SimTime};
 use serde::Serialize;
-use std::path::PathBuf;
 
-/// The knobs of a scenario's `[workload]` table.
-pub const KNOBS: &[Knob] = &[
-    Knob::optional("trace", "the history to replay", Kind::Path),
-    Knob::optional("format", "its format; told by its content if not set", Kind::Text),
-    Knob::optional("first", "only the first so many jobs by submit time", Kind::Int { min: 1, max: 1 << 32 }).unit("jobs"),
-    Knob::new(
-        "max_gpus_per_task",
-        "a job of more GPUs becomes a gang of tasks of at most that many",
-        Kind::Int { min: 1, max: 64 },
-        "8",
-    )
-    .unit("GPUs"),
-    Knob::optional("from", "leave out what was submitted before; this becomes time 0", Kind::SPAN),
-    Knob::optional("until", "leave out what was submitted at or after", Kind::SPAN),
-    Knob::new("sample", "share of the jobs that is kept, the same ones under every policy", Kind::FRACTION, "1"),
-    Knob::new("arrival_scale", "factor on the time between submissions", SCALE, "1"),
-    Knob::optional(
-        "load",
-        "compress or stretch arrivals so that GPU time / (span x capacity) is this",
-        Kind::Float { min: 0.001, max: 1000.0 },
-    ),
-    Knob::new("runtime_scale", "factor on run times, estimates and time limits", SCALE, "1"),
-    Knob::optional(
-        "estimate",
-        "what the scheduler is told of run times; not set: as requested in the trace, else exact",
-        Kind::Choice(&["exact", "requested", "factor", "noise", "none"]),
-    ),
-    Knob::new("estimate_factor", "with estimate = factor: estimate over run time", SCALE, "2"),
-    Knob::new("estimate_p", "with estimate = noise: share of jobs whose estimate is wrong", Kind::FRACTION, "1"),
-    Knob::new(
-        "estimate_d",
-        "with estimate = noise: a wrong estimate is T (1 + e), e uniform in [-d, d]",
-        Kind::Float { min: 0.0, max: 100.0 },
-        "0.5",
-    ),
-    Knob::new(
-        "inflate",
-        "shuffle, resample to this share of GPU capacity, one arrival a second, jobs never leave; 0: off",
-        Kind::Float { min: 0.0, max: 100.0 },
-        "0",
-    ),
-    Knob::optional("orders", "recorded order of arrival and of nodes (`kind,name`); jobs never leave", Kind::Path),
-    Knob::optional("min_runtime", "declared by jobs that declare none", Kind::SPAN),
-    Knob::optional("resumable", "whether preempted attempts can be continued, for all jobs", Kind::Bool),
-    Knob::optional("checkpoint", "checkpoint interval of jobs that have none", Kind::SPAN),
-    Knob::optional("restart_cost", "restart cost of jobs that have none", Kind::SPAN),
-];
-
-const SCALE: Kind = Kind::Float { min: 1e-6, max: 1e6 };
-
-/// What the scheduler is told of a run time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Estimate {
-    /// As the history has it: requested where it says, exact where it does not.
-    Recorded,
-    /// The run time.
-    Exact,
-    /// The run time times a factor.
-    Factor(f64),
-    /// With probability `p`, T (1 + e), e uniform in [-d, d]; else exact.
-    Noise {
-        /// Share of estimates that are wrong.
-        p: f64,
-        /// By how much at most.
-        d: f64,
-    },
-    /// Nothing.
-    Unknown,
-}
-
-/// How a history is reshaped, checked.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Shaping {
-    /// The history.
-    pub trace: Option<PathBuf>,
-    /// Its format, if named.
-    pub format: Option<String>,
-    /// Recorded orders of arrival and nodes.
-    pub orders: Option<PathBuf>,
-    /// Target share of capacity for inflation; 0 = off.
-    pub inflate: f64,
-    /// Only the first so many jobs by submit time: the reader sees to it.
-    pub first: Option<usize>,
-    /// A job of more GPUs becomes a gang of tasks of at most that many: the reader sees to it.
-    pub max_gpus_per_task: u8,
-    from: Option<SimTime>,
-    until: Option<SimTime>,
-    sample: f64,
-    arrival_scale: f64,
-    load: Option<f64>,
-    runtime_scale: f64,
-    estimate: Estimate,
-    min_runtime: Option<SimSpan>,
-    resumable: Option<bool>,
-    checkpoint: Option<SimSpan>,
-    restart_cost: Option<SimSpan>,
-}
-
-impl From<&Knobs> for Shaping {
-    /// Reads values of [`KNOBS`], all checked and defaults filled in.
-    fn from(knobs: &Knobs) -> Shaping {
-        let time = |name| knobs.opt_span(name).map(|span| SimTime::ZERO + span);
-        let estimate = match knobs.opt_text("estimate") {
-            Some("exact") => Estimate::Exact,
-            Some("factor") => Estimate::Factor(knobs.float("estimate_factor")),
-            Some("noise") => Estimate::Noise { p: knobs.float("estimate_p"), d: knobs.float("estimate_d") },
-            Some("none") => Estimate::Unknown,
-            _ => Estimate::Recorded,
-        };
-        Shaping {
-            trace: knobs.opt_text("trace").map(PathBuf::from),
-            format: knobs.opt_text("format").map(str::to_owned),
-            orders: knobs.opt_text("orders").map(PathBuf::from),
-            inflate: knobs.float("inflate"),
-            first: knobs.opt_int("first").and_then(|n| usize::try_from(n).ok()),
-            max_gpus_per_task: u8::try_from(knobs.int("max_gpus_per_task")).unwrap_or(8),
-            from: time("from"),
-            until: time("until"),
-            sample: knobs.float("sample"),
-            arrival_scale: knobs.float("arrival_scale"),
-            load: knobs.opt_float("load"),
-            runtime_scale: knobs.float("runtime_scale"),
-            estimate,
-            min_runtime: knobs.opt_span("min_runtime"),
-            resumable: match knobs.get("resumable") {
-                Some(crate::registry::Value::Bool(value)) => Some(*value),
-                _ => None,
-            },
-            checkpoint: knobs.opt_span("checkpoint"),
-            restart_cost: knobs.opt_span("restart_cost"),
-        }
-    }
-}
-
-impl Default for Shaping {
-    /// A history as it is.
-    fn default() -> Shaping {
-        Shaping::from(&Knobs::defaults(KNOBS))
-    }
-}
-
-impl Shaping {
-    /// Whether the jobs never leave, so that a run needs a stated end.
-    pub fn is_endless(&self) -> bool {
-        0.0 < self.inflate || self.orders.is_some()
-    }
-}
+pub use super::shape_knobs::{Estimate, KNOBS, Shaping};
 
 /// What shaping did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -310,5 +162,108 @@ fn defaults(job: &mut Job, shaping: &Shaping) {
     }
     if job.restart_cost == SimSpan::ZERO {
         job.restart_cost = shaping.restart_cost.unwrap_or(SimSpan::ZERO);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::{Shape, TaskRequest};
+    use crate::registry::{Knobs, Value};
+
+    /// Ten jobs of one GPU, 100 s each, one every 50 s; the third waits for the first and began 7 s late.
+    fn history() -> (Workload, Catalog) {
+        let (mut workload, mut catalog) = (Workload::default(), Catalog::default());
+        let shape = catalog.shape(&Shape::of(1, TaskRequest::whole(1)));
+        for row in 0..10 {
+            let name = workload.names.push(&format!("j{row}"));
+            let job = Job::new(name, SimTime::from_secs(50 * row), shape, SimSpan::from_secs(100));
+            workload.jobs.push(Job { estimate: SimSpan::from_secs(300), ..job });
+        }
+        workload.jobs[2].extra = 0;
+        let observed_start = Some(SimTime::from_secs(107));
+        workload.extras.push(Extra { after: vec![crate::ids::JobId(0)], observed_start, ..Extra::default() });
+        (workload, catalog)
+    }
+
+    fn shaped(edits: &[(&'static str, Value)]) -> Result<(Workload, ShapeReport), Vec<String>> {
+        let mut knobs = Knobs::defaults(KNOBS);
+        edits.iter().for_each(|(name, value)| knobs.set(name, value.clone()));
+        let (workload, catalog) = history();
+        apply(&Shaping::from(&knobs), workload, None, MilliGpu::from_gpus(4), 5, &catalog)
+    }
+
+    fn seconds(workload: &Workload, of: impl Fn(&Job) -> SimSpan) -> Vec<u64> {
+        workload.jobs.iter().map(|job| of(job).as_millis() / 1000).collect()
+    }
+
+    #[test]
+    fn nothing_asked_nothing_changed() {
+        let (workload, report) = shaped(&[]).unwrap();
+        assert_eq!((workload.jobs, workload.extras), (history().0.jobs, history().0.extras));
+        assert_eq!((report.before, report.after, report.notes.len()), (10, 10, 0));
+        assert!((report.load_after - 1000.0 / (450.0 * 4.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_window_moves_the_origin_and_forgets_dependencies_outside() {
+        let span = |s| Value::Span(SimSpan::from_secs(s));
+        let (workload, report) = shaped(&[("from", span(60)), ("until", span(250))]).unwrap();
+        assert_eq!(seconds(&workload, |job| job.submit - SimTime::ZERO), [40, 90, 140]);
+        let extra = workload.extra(&workload.jobs[0]).unwrap();
+        assert_eq!((extra.after.len(), extra.observed_start), (0, Some(SimTime::from_secs(47))));
+        assert_eq!(report.notes, ["1 dependencies on jobs outside the window or sample are dropped"]);
+        assert!(shaped(&[("from", span(1000))]).is_err());
+    }
+
+    #[test]
+    fn load_is_set_by_spacing_arrivals() {
+        let (workload, report) = shaped(&[("load", Value::Float(0.9))]).unwrap();
+        assert!((report.load_after - 0.9).abs() < 1e-3, "{}", report.load_after);
+        assert!(workload.jobs.iter().all(|job| job.work == SimSpan::from_secs(100)));
+        // Observed starts belong to the recorded arrivals.
+        assert_eq!(workload.extra(&workload.jobs[2]).unwrap().observed_start, None);
+        let (workload, _) = shaped(&[("arrival_scale", Value::Float(0.5)), ("runtime_scale", Value::Float(2.0))]).unwrap();
+        assert_eq!(seconds(&workload, |job| job.submit - SimTime::ZERO)[..3], [0, 25, 50]);
+        assert_eq!((workload.jobs[0].work, workload.jobs[0].estimate), (SimSpan::from_secs(200), SimSpan::from_secs(600)));
+    }
+
+    #[test]
+    fn samples_are_stable() {
+        let rows = |edits: &[(&'static str, Value)]| {
+            let (workload, _) = shaped(edits).unwrap();
+            workload.jobs.iter().map(|job| workload.names.get(job.name).to_owned()).collect::<Vec<String>>()
+        };
+        let half = ("sample", Value::Float(0.5));
+        let all = rows(std::slice::from_ref(&half));
+        assert!((2..9).contains(&all.len()), "{all:?}");
+        let late = rows(&[half, ("from", Value::Span(SimSpan::from_secs(200)))]);
+        assert_eq!(all.iter().filter(|name| *name >= &"j4".to_owned()).cloned().collect::<Vec<_>>(), late);
+    }
+
+    #[test]
+    fn estimates_are_what_was_asked_for() {
+        let told = |edits: &[(&'static str, Value)]| {
+            let (workload, _) = shaped(edits).unwrap();
+            workload.jobs.iter().map(|job| job.estimate).collect::<Vec<SimSpan>>()
+        };
+        let how = |word: &str| ("estimate", Value::Text(word.into()));
+        assert!(told(&[how("exact")]).iter().all(|&it| it == SimSpan::from_secs(100)));
+        assert!(told(&[how("requested")]).iter().all(|&it| it == SimSpan::from_secs(300)));
+        assert!(told(&[how("factor")]).iter().all(|&it| it == SimSpan::from_secs(200)));
+        assert!(told(&[how("none")]).iter().all(|&it| it == SimSpan::FOREVER));
+        let noisy = told(&[how("noise"), ("estimate_d", Value::Float(0.2))]);
+        assert!(noisy.iter().all(|it| (80_000..=120_000).contains(&it.as_millis())), "{noisy:?}");
+        assert!(noisy.windows(2).any(|pair| pair[0] != pair[1]));
+        assert_eq!(told(&[how("noise"), ("estimate_p", Value::Float(0.0))]), told(&[how("exact")]));
+    }
+
+    #[test]
+    fn defaults_fill_what_a_trace_does_not_say() {
+        let hour = Value::Span(SimSpan::HOUR);
+        let (workload, _) =
+            shaped(&[("min_runtime", hour.clone()), ("checkpoint", hour), ("resumable", Value::Bool(false))]).unwrap();
+        let job = workload.jobs[0];
+        assert_eq!((job.min_runtime, job.checkpoint, job.resumable), (Some(SimSpan::HOUR), SimSpan::HOUR, false));
     }
 }

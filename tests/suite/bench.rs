@@ -11,12 +11,42 @@ use schedlab::workload::{Catalog, Job, Workload};
 use std::sync::Arc;
 
 /// A case under construction.
+#[derive(Clone)]
 pub struct Bench {
     pub catalog: Catalog,
     pub cluster: ClusterSpec,
     pub workload: Workload,
     pub engine: EngineSpec,
     pub per_task: u8,
+}
+
+impl std::fmt::Debug for Bench {
+    /// A line a node and a job: a failing case is read by people.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let nodes: Vec<(u8, u16)> = self.cluster.nodes.iter().map(|node| (node.gpus, node.model.0)).collect();
+        writeln!(f, "nodes {nodes:?} {:?}", self.engine)?;
+        writeln!(f, "health {:?}", self.cluster.health)?;
+        for (row, job) in self.workload.jobs.iter().enumerate() {
+            let groups = &self.catalog.shapes.rows()[job.shape.index()].groups;
+            let tasks: Vec<String> = groups
+                .iter()
+                .map(|it| {
+                    let (count, request) = (it.count, it.request);
+                    format!(
+                        "{count} x ({} x {}, cpu {}, models {:x})",
+                        request.gpus, request.milli, request.cpu_milli, request.models.0
+                    )
+                })
+                .collect();
+            let after = self.workload.extra(job).map(|extra| extra.after.clone()).unwrap_or_default();
+            writeln!(
+                f,
+                "{row}: at {} {tasks:?} work {} estimate {} level {} preemptible {} resumable {} checkpoint {} min {:?} after {after:?}",
+                job.submit, job.work, job.estimate, job.priority, job.preemptible, job.resumable, job.checkpoint, job.min_runtime
+            )?;
+        }
+        Ok(())
+    }
 }
 
 impl Bench {

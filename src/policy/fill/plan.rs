@@ -51,11 +51,12 @@ impl Profile {
     }
     /// The earliest spot for a job, from `view.now()` on; only one at `view.now()` if `now_only`.
     pub fn earliest(&self, view: &View<'_>, job: JobId, now_only: bool) -> Option<Spot> {
-        let span = ends_after(view, view.job(job));
+        // Even a job of no length holds its GPUs for an instant.
+        let span = ends_after(view, view.job(job)).max(SimSpan::from_millis(1));
         match self {
             Profile::Counts(steps) => {
                 let need = i64::from(view.job(job).shape().gpus());
-                let at = steps.earliest(need, span).filter(|at| !now_only || *at <= view.now())?;
+                let at = steps.earliest(need, span, view.now()).filter(|at| !now_only || *at <= view.now())?;
                 Some(Spot { at, span, uses: Vec::new() })
             }
             Profile::Nodes(nodes) => nodes.earliest(view, job, span, now_only),

@@ -121,7 +121,12 @@ impl Shadow {
     /// Lets a running job's claims go.
     fn release(&mut self, view: &View<'_>, job: JobId, context: &Context) {
         let Some(cluster) = &mut self.cluster else { return };
+        let granted = context.is_granted(view, job);
         for slot in context.slots_of(view, job) {
+            if granted {
+                // Its victims still hold some of it, so it does not count as held yet.
+                cluster.hold_part(slot.node);
+            }
             cluster.give(slot, view.request(job, slot));
             self.touched.push(slot.node);
         }

@@ -36,10 +36,12 @@ impl Steps {
         let within = self.steps[first..].iter().take_while(|step| step.0 < until || step.0 <= from);
         within.map(|step| step.1).min().unwrap_or(0)
     }
-    /// The earliest start of `span` with `need` free throughout, if there is one.
-    pub fn earliest(&self, need: i64, span: SimSpan) -> Option<SimTime> {
+    /// The earliest start of `span`, from `from` on, with `need` free throughout, if there is one.
+    pub fn earliest(&self, need: i64, span: SimSpan, from: SimTime) -> Option<SimTime> {
         let mut start: Option<SimTime> = None;
-        for &(at, free) in &self.steps {
+        let first = self.steps.partition_point(|step| step.0 <= from).saturating_sub(1);
+        for &(at, free) in &self.steps[first..] {
+            let at = at.max(from);
             if start.is_some_and(|start| start.after(span) <= at) {
                 return start;
             }
@@ -70,15 +72,17 @@ mod tests {
         let mut steps = Steps::new(at(0), 1);
         steps.add(at(100), SimTime::NEVER, 3);
         steps.add(at(100), at(110), -4);
-        assert_eq!(steps.earliest(1, SimSpan::from_secs(100)), Some(at(0)));
-        assert_eq!(steps.earliest(1, SimSpan::from_secs(101)), Some(at(110)));
-        assert_eq!(steps.earliest(4, SimSpan::from_secs(5)), Some(at(110)));
-        assert_eq!(steps.earliest(5, SimSpan::from_secs(5)), None);
+        assert_eq!(steps.earliest(1, SimSpan::from_secs(100), at(0)), Some(at(0)));
+        assert_eq!(steps.earliest(1, SimSpan::from_secs(101), at(0)), Some(at(110)));
+        assert_eq!(steps.earliest(4, SimSpan::from_secs(5), at(0)), Some(at(110)));
+        assert_eq!(steps.earliest(5, SimSpan::from_secs(5), at(0)), None);
         assert_eq!(steps.least(at(50), at(105)), 0);
         assert_eq!(steps.least(at(50), at(100)), 1);
         assert_eq!(steps.free_for(1), SimSpan::from_secs(100));
+        assert_eq!(steps.earliest(1, SimSpan::from_secs(50), at(30)), Some(at(30)));
+        assert_eq!(steps.earliest(1, SimSpan::from_secs(80), at(30)), Some(at(110)));
         steps.add(at(100), at(110), 4);
-        assert_eq!(steps.earliest(4, SimSpan::from_secs(5)), Some(at(100)));
+        assert_eq!(steps.earliest(4, SimSpan::from_secs(5), at(0)), Some(at(100)));
         assert_eq!(steps.free_for(1), SimSpan::FOREVER);
     }
 }

@@ -1,0 +1,124 @@
+//! Public traces, where they are there: every row is accounted for.
+
+use super::{knobs, shared};
+use schedlab::registry::Value;
+use schedlab::trace::{self, Import, ReadOptions, TraceError};
+use schedlab::units::{MilliGpu, SimSpan, SimTime};
+use schedlab::workload::load::offered_load;
+use schedlab::workload::{Catalog, inflate, shape};
+use std::path::Path;
+
+#[test]
+fn philly_reads_whole() {
+    let Some(path) = shared("traces/philly/philly_sia.csv.gz") else { return };
+    let mut catalog = Catalog::default();
+    let Import { workload, report } = trace::read(&path, None, &ReadOptions::default(), &mut catalog).unwrap();
+    assert_eq!((report.rows, report.kept, workload.jobs.len()), (82_247, 82_247, 82_247));
+    assert_eq!((report.format.as_str(), report.origin.as_deref()), ("philly", Some("2017-09-04T10:30:41Z")));
+    assert_eq!((catalog.accounts.len(), report.unknown_columns.len()), (15, 0));
+    assert!(workload.jobs.is_sorted_by_key(|job| job.submit));
+    assert_eq!(workload.jobs[0].submit, SimTime::ZERO);
+    let load = offered_load(&workload, &catalog, MilliGpu::from_gpus(512));
+    assert!((load - 0.73).abs() < 0.005, "{load}");
+
+    let first = ReadOptions { first: Some(3000), max_gpus_per_task: 1, ..ReadOptions::default() };
+    let part = trace::read(&path, Some("philly"), &first, &mut catalog).unwrap().workload;
+    assert_eq!(part.jobs.len(), 3000);
+    for (one, whole) in part.jobs.iter().zip(&workload.jobs) {
+        assert_eq!((one.submit, one.work), (whole.submit, whole.work));
+        let (one, whole) = (&catalog.shapes.rows()[one.shape.index()], &catalog.shapes.rows()[whole.shape.index()]);
+        assert_eq!((one.gpus(), one.tasks()), (whole.gpus(), whole.gpus()));
+    }
+}
+
+#[test]
+fn pods_and_nodes_of_openb_read_whole() {
+    let traces = "traces/alibaba-gpu-v2023";
+    let Some(all) = shared(&format!("{traces}/openb_node_list_all_node.csv.gz")) else { return };
+    let mut catalog = Catalog::default();
+    let nodes = trace::read_nodes(&all, &mut catalog).unwrap();
+    assert_eq!((nodes.len(), nodes.iter().map(|node| u32::from(node.gpus)).sum::<u32>()), (1523, 6212));
+    let Some(gpu) = shared(&format!("{traces}/openb_node_list_gpu_node.csv.gz")) else { return };
+    let gpu = trace::read_nodes(&gpu, &mut catalog).unwrap();
+    assert_eq!((gpu.len(), gpu.iter().map(|node| u32::from(node.gpus)).sum::<u32>()), (1213, 6212));
+    let t4: u32 =
+        gpu.iter().filter(|node| catalog.models.rows()[node.model.index()] == "T4").map(|node| u32::from(node.gpus)).sum();
+    assert_eq!((t4, gpu[0].cpu_milli, gpu[0].memory_mib), (842, 64_000, 262_144));
+
+    for (name, pods) in [("default", 8152), ("cpu050", 7439), ("gpushare40", 8152), ("gpuspec10", 8152)] {
+        let Some(path) = shared(&format!("{traces}/openb_pod_list_{name}.csv.gz")) else { return };
+        let Import { workload, mut report } = trace::read(&path, None, &ReadOptions::default(), &mut catalog).unwrap();
+        assert_eq!(
+            (report.format.as_str(), report.rows, workload.jobs.len()),
+            ("alibaba-gpu-2023", pods, pods as usize),
+            "{name}"
+        );
+        report.against(&workload, &catalog, &gpu);
+        assert!(report.load.is_some_and(|load| 0.0 < load && load < 0.1), "{:?}", report.load);
+        assert!(report.models.iter().any(|row| row.models == "any"));
+    }
+    // The variants without times are refused, unless their pods never leave or a run time is given.
+    let Some(path) = shared(&format!("{traces}/openb_pod_list_multigpu20.csv.gz")) else { return };
+    let refused = trace::read(&path, None, &ReadOptions::default(), &mut catalog).unwrap_err();
+    assert!(matches!(refused[..], [TraceError::Lacks { .. }]), "{refused:?}");
+    let endless = ReadOptions { endless: true, ..ReadOptions::default() };
+    assert_eq!(trace::read(&path, None, &endless, &mut catalog).unwrap().workload.jobs.len(), 8324);
+    let hour = knobs(&[("runtime_missing", Value::Span(SimSpan::HOUR))]);
+    let given = trace::read(&path, None, &ReadOptions { knobs: hour, ..ReadOptions::default() }, &mut catalog).unwrap();
+    assert!(given.workload.jobs.iter().all(|job| job.work == SimSpan::HOUR && job.submit == SimTime::ZERO));
+}
+
+#[test]
+fn recorded_orders_of_arrival_are_followed() {
+    let Some(pods) = shared("traces/alibaba-gpu-v2023/openb_pod_list_default.csv.gz") else { return };
+    let Some(order) = shared("expected/fgd/orders/default-42.csv.gz") else { return };
+    let Some(nodes) = shared("traces/alibaba-gpu-v2023/openb_node_list_gpu_node.csv.gz") else { return };
+    let mut catalog = Catalog::default();
+    let orders = trace::read_orders(&order).unwrap();
+    let mut nodes = trace::read_nodes(&nodes, &mut catalog).unwrap();
+    assert_eq!(orders.sort_nodes(&mut nodes), 0);
+    assert_eq!(nodes[0].name, "openb-node-0260");
+    let import = trace::read(&pods, None, &ReadOptions { endless: true, ..ReadOptions::default() }, &mut catalog).unwrap();
+    let shaping = shape::Shaping::default();
+    let gpus = MilliGpu::from_gpus(6212);
+    let (workload, _) = shape::apply(&shaping, import.workload, Some(&orders), gpus, 1, &catalog).unwrap();
+    assert_eq!(workload.jobs.len(), 10_866);
+    let asked: u64 = workload.jobs.iter().map(|job| catalog.shapes.rows()[job.shape.index()].capacity().as_milli()).sum();
+    assert!((1.299..=1.3).contains(&(asked as f64 / 6_212_000.0)), "{asked}");
+    assert!(workload.jobs.iter().all(inflate::is_endless));
+}
+
+#[test]
+fn archive_logs_read_whole() {
+    let Some(path) = shared("traces/pwa/SDSC-SP2-1998-4-derived.swf.gz") else { return };
+    let mut catalog = Catalog::default();
+    let Import { workload, report } = trace::read(&path, None, &ReadOptions::default(), &mut catalog).unwrap();
+    assert_eq!((report.format.as_str(), report.rows, workload.jobs.len()), ("swf", 67_620, 67_620));
+    assert_eq!(report.facts.get("MaxProcs").map(String::as_str), Some("128"));
+    assert_eq!(report.origin.as_deref(), Some("1998-04-25T01:11:04Z"));
+    assert!(workload.jobs.iter().any(|job| job.work < job.estimate));
+    assert!((offered_load(&workload, &catalog, MilliGpu::from_gpus(128)) - 0.825).abs() < 0.01);
+
+    let Some(path) = shared("traces/pwa/LCG.swf.gz") else { return };
+    let Import { workload, report } = trace::read(&path, None, &ReadOptions::default(), &mut Catalog::default()).unwrap();
+    assert_eq!((report.rows, workload.jobs.len()), (188_041, 188_041 - 521));
+    assert_eq!(report.dropped.get("run time not above zero"), Some(&521));
+
+    let Some(path) = shared("traces/pwa/HPC2N-first3k-alea.swf.gz") else { return };
+    let Import { workload, report } = trace::read(&path, None, &ReadOptions::default(), &mut Catalog::default()).unwrap();
+    assert_eq!((report.rows, workload.jobs.len()), (3170, 3145));
+    assert!(workload.extras.iter().any(|extra| extra.observed_start.is_some()));
+}
+
+#[test]
+fn samples_in_the_repository_read() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("traces");
+    let mut catalog = Catalog::default();
+    let day = trace::read(&root.join("sample-day.csv"), None, &ReadOptions::default(), &mut catalog).unwrap();
+    assert_eq!(day.report.format, "native");
+    assert!(day.report.altered.is_empty() && day.report.unknown_columns.is_empty());
+    let nodes = trace::read_nodes(&root.join("sample-nodes.csv"), &mut catalog).unwrap();
+    assert_eq!(nodes.iter().map(|node| u32::from(node.gpus)).sum::<u32>(), 64);
+    let full = trace::read(&root.join("sample-every-column.csv"), None, &ReadOptions::default(), &mut catalog).unwrap();
+    assert_eq!((full.report.kept, full.report.unknown_columns.len()), (5, 0));
+}
