@@ -8,5 +8,7 @@ mod cases;
 mod drives;
 #[path = "suite/properties.rs"]
 mod properties;
+#[path = "suite/reference.rs"]
+mod reference;
 #[path = "suite/timeline.rs"]
 mod timeline;
