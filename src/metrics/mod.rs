@@ -19,6 +19,8 @@ mod utilization;
 mod waits;
 
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod tests;
 
 pub use accounts::{HourRow, LOOKBACK};

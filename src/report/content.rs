@@ -72,8 +72,14 @@ impl<'a> Say<'a> {
         let jobs = self.summary.runs.first().map_or(0, |run| run.jobs.submitted);
         let seeds = self.seeds();
         let seeds = if 1 < seeds { format!(" {seeds} seeds: mean ± half of the 95 % interval.") } else { String::new() };
+        let measured = self.summary.runs.first().map_or(0, |run| run.jobs.measured + run.jobs.rejected);
+        let measured = if measured < jobs {
+            format!(" (waits are of the {} of the measured window)", number(self.summary.runs[0].jobs.measured as f64, 0))
+        } else {
+            String::new()
+        };
         format!(
-            "{} {}, offered load {}, outstanding {} of capacity under {}.{seeds}",
+            "{} {}{measured}, offered load {}, outstanding {} of capacity under {}.{seeds}",
             number(jobs as f64, 0),
             if jobs == 1 { "job" } else { "jobs" },
             ratio(self.summary.load),
