@@ -4,7 +4,7 @@ use super::args::RunArgs;
 use super::output;
 use super::progress::Bars;
 use crate::audit::audit;
-use crate::engine::Case;
+use crate::engine::{Case, Policy};
 use crate::error::Error;
 use crate::form::{Fault, Faults, Place, Setting, SourceText};
 use crate::metrics::measure;
@@ -32,6 +32,7 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("reports").join(&scenario.name));
     let (summary, timing, writer) = pool.install(|| {
         let cases = cases(&scenario)?;
+        policies.iter().try_for_each(|spec| build(spec, &cases[0]).map(drop))?;
         // What is in the way of the results is better known before the runs than after.
         let writer = Writer::create(&out).map_err(unwritten)?;
         let (runs, timings): (Vec<Run>, Vec<RunTiming>) = runs(&cases, &policies, args, &bars, &writer)?.into_iter().unzip();
@@ -150,10 +151,13 @@ fn runs(
     pairs.into_par_iter().map(|(spec, case)| one(spec, case, args, bars, writer)).collect()
 }
 
+fn build(spec: &PolicySpec, case: &Case) -> Result<Box<dyn Policy>, Error> {
+    spec.build(case).map_err(|reasons| Error::input(format!("policy `{}`: {}", spec.name, reasons.join("; "))))
+}
+
 fn one(spec: &PolicySpec, case: &Case, args: &RunArgs, bars: &Bars, writer: &Writer) -> Result<(Run, RunTiming), Error> {
     let case = Case { contract: contract(&spec.contract, case.contract), ..case.clone() };
-    let reasons = |reasons: Vec<String>| Error::input(format!("policy `{}`: {}", spec.name, reasons.join("; ")));
-    let mut policy = spec.build(&case).map_err(reasons)?;
+    let mut policy = build(spec, &case)?;
     let source = case.source();
     let mut watch = bars.watch(&format!("{} {}", spec.name, case.seed), source.jobs());
     let outcome = crate::engine::run(&case, source, &mut *policy, &mut watch);

@@ -7,6 +7,7 @@
 mod describe;
 mod fault;
 mod read;
+mod reference;
 mod schema;
 mod set;
 mod tree;
@@ -14,6 +15,7 @@ mod tree;
 pub use describe::{Form, Part};
 pub use fault::{Fault, Faults};
 pub use read::{Filled, check, read_value};
+pub use reference::reference;
 pub use schema::{describe_values, schema};
 pub use set::Setting;
 pub use tree::{Node, Place, SourceText, Tree};

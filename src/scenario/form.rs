@@ -90,7 +90,7 @@ const CLUSTER: Form = Form {
 const NODE: Form = Form::of(
     "equal nodes",
     &[
-        Knob::new("count", "how many", Kind::Int { min: 1, max: 10_000_000 }, "1"),
+        Knob::new("count", "how many", Kind::Int { min: 1, max: 1_000_000 }, "1"),
         Knob::optional("name", "name of the node; of several, each has a number from 0 behind, such as `name-7`", Kind::Text),
         Knob::new("gpus", "GPUs of each", Kind::Int { min: 0, max: 64 }, "8"),
         Knob::optional("model", "model of its GPUs", Kind::Text),

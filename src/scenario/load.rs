@@ -8,9 +8,9 @@ use crate::form::{Fault, Faults, Filled, Node, Place, Setting, check};
 use crate::ids::AccountId;
 use crate::registry::Value;
 use crate::units::SimSpan;
-use crate::workload::Catalog;
 use crate::workload::inflate::Orders;
 use crate::workload::load::offered_load;
+use crate::workload::{Catalog, Job};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -242,10 +242,27 @@ impl Scenario {
             capacity.as_gpus_f64(),
             case.workload.jobs.len()
         ));
+        notes.extend(may_never_progress(&case));
         self.notes.extend(notes);
         self.first = Some(case);
         Ok(())
     }
+}
+
+/// A warning where a preempted job may lose all it did in every attempt.
+fn may_never_progress(case: &Case) -> Option<String> {
+    let stuck = |job: &&Job| {
+        let protection = case.contract.protection(job.min_runtime);
+        SimSpan::ZERO < job.checkpoint
+            && SimSpan::ZERO < protection
+            && protection < job.checkpoint + job.restart_cost
+            && protection < job.work
+    };
+    let mut jobs = case.workload.jobs.iter().filter(stuck);
+    let first = case.workload.names.get(jobs.next()?.name);
+    let more = jobs.count();
+    let who = if more == 0 { format!("job {first}") } else { format!("job {first} and {more} more") };
+    Some(format!("warning: {who} may never progress when preempted: min runtime below checkpoint interval + restart cost"))
 }
 
 /// The policies that a scenario file names and that can be found, whatever else is wrong with it: so that faults of the file

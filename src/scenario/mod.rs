@@ -13,6 +13,9 @@ pub mod policies;
 mod settings;
 mod work;
 
+#[cfg(test)]
+mod tests;
+
 pub use form::SCENARIO;
 pub use load::{Scenario, named_policies};
 pub use paths::Folders;

@@ -34,7 +34,11 @@ impl Folders {
     ///
     /// - Errors: a fault at `place` when there is no such file, saying where to get it if that is known.
     pub fn file(&self, text: &str, place: &Place, faults: &mut Faults) -> Option<PathBuf> {
-        let candidates = self.candidates(text);
+        let mut candidates = self.candidates(text);
+        if place.source.name.starts_with("--") && !text.starts_with(SHARED) {
+            // A path given by an option starts where the command was typed.
+            candidates.insert(0, PathBuf::from(text));
+        }
         if let Some(found) = candidates.iter().find(|path| path.is_file()) {
             return Some(found.clone());
         }

@@ -1,0 +1,63 @@
+//! The reference of a file in Markdown, so that the documentation is what the reader reads.
+
+use super::describe::{Form, Part};
+use crate::registry::Knob;
+use std::fmt::Write;
+
+/// All tables of a file with their keys, the file's own first.
+pub fn reference(title: &str, form: &Form) -> String {
+    let mut text = format!("# {title}\n\n{}.\n", sentence(form.about));
+    keys(&mut text, form);
+    tables(&mut text, "", form);
+    text
+}
+
+fn tables(text: &mut String, prefix: &str, form: &Form) {
+    for (name, part) in form.parts {
+        let path = if prefix.is_empty() { (*name).to_owned() } else { format!("{prefix}.{name}") };
+        // Writing to a string does not fail.
+        let _ = match part {
+            Part::One(form) | Part::Many(form) => {
+                let heading = if matches!(part, Part::Many(_)) { format!("[[{path}]]") } else { format!("[{path}]") };
+                let _ = writeln!(text, "\n## `{heading}`\n\n{}.", sentence(form.about));
+                keys(text, form);
+                tables(text, &path, form);
+                Ok(())
+            }
+            Part::Pick { about, default, .. } => {
+                let default = if default.is_empty() { String::new() } else { format!(" Default `{default}`.") };
+                let about = sentence(about);
+                let stop = if about.ends_with('?') { "" } else { "." };
+                writeln!(
+                    text,
+                    "\n## `{path}`\n\n{about}{stop} A registered name (`{path} = \"NAME\"`), or a table `[{path}]` with `name` and its \
+                     knobs; `schedlab list` shows both.{default}"
+                )
+            }
+        };
+    }
+}
+
+fn keys(text: &mut String, form: &Form) {
+    let plain: Vec<&Knob> = form.knobs.iter().filter(|knob| form.parts.iter().all(|(part, _)| *part != knob.name)).collect();
+    if plain.is_empty() {
+        return;
+    }
+    text.push_str("\n| key | what it does | takes | default |\n|---|---|---|---|\n");
+    for knob in plain {
+        let default = match knob.default {
+            Some(default) => format!("`{default}`"),
+            None if form.required.contains(&knob.name) => "required".into(),
+            None => String::new(),
+        };
+        let unit = if knob.unit.is_empty() { String::new() } else { format!(" ({})", knob.unit) };
+        let cell = |text: &str| text.replace('|', "\\|");
+        let _ = writeln!(text, "| `{}` | {}{unit} | {} | {default} |", knob.name, cell(knob.about), cell(&knob.kind.expected()));
+    }
+}
+
+/// The same with a capital at its start.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
