@@ -94,7 +94,12 @@ fn entry<'a>(nodes: &'a mut [Node], name: &str, place: &Place) -> Result<&'a mut
     let count = nodes.len();
     name.parse::<usize>().ok().and_then(|index| nodes.get_mut(index)).ok_or_else(|| {
         let fault = Fault::new(format!("there is no entry `{name}` in this list"));
-        fault.at(place, format!("expected a number from 0 to {}", count.saturating_sub(1)))
+        let entries = match count {
+            0 => "the list is empty".to_owned(),
+            1 => "expected 0, its only entry".to_owned(),
+            count => format!("expected a number from 0 to {}", count - 1),
+        };
+        fault.at(place, entries)
     })
 }
 

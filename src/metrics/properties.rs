@@ -3,8 +3,7 @@
 use super::*;
 use crate::accounts::AccountTree;
 use crate::audit::audit;
-use crate::cluster::{ClusterSpec, HealthEvent, ModelSpec, NodeSpec};
-use crate::cluster::{Shape, TaskRequest};
+use crate::cluster::{ClusterSpec, HealthEvent, ModelSpec, NodeSpec, Shape, TaskRequest};
 use crate::engine::{Contract, EngineSpec, Unwatched};
 use crate::ids::{AccountId, ModelId, NodeId, PoolId};
 use crate::policy::{PolicySpec, Stage as Part};

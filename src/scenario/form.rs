@@ -72,7 +72,7 @@ const CLUSTER: Form = Form {
         Knob::optional("nodes", "a file with a list of nodes", Kind::Path),
         Knob::optional(
             "scale_to_load",
-            "keep so many nodes, in proportion by kind, that the offered load reaches this",
+            "keep so many nodes, in proportion by kind, that the offered load becomes this",
             POSITIVE,
         ),
     ],

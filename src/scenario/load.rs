@@ -216,7 +216,9 @@ impl Scenario {
                 let fault = Fault::new("this work offers no load, so no cluster fits it");
                 return Err(fault.at(place, "expected jobs that use GPUs and arrive at different times").into());
             }
-            let kept = fit::keep(&case.cluster.nodes, load, target);
+            let shapes = case.catalog.shapes.rows().iter();
+            let tasks = shapes.flat_map(|shape| shape.groups.iter().map(|group| &group.request));
+            let kept = fit::keep(&case.cluster.nodes, load, target, tasks);
             notes.push(format!(
                 "cluster as listed: {} nodes, {} GPUs, offered load {load:.3}",
                 case.cluster.nodes.len(),

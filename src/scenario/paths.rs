@@ -17,7 +17,7 @@ pub struct Folders {
 impl Folders {
     /// The folders of a scenario file. The project is the folder above `scenarios/`, or else above the file's own.
     pub fn of(scenario: &Path) -> Folders {
-        let here = scenario.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_path_buf();
+        let here = scenario.parent().map_or_else(PathBuf::new, Path::to_path_buf);
         let under = scenario.ancestors().skip(1).find(|it| it.file_name().is_some_and(|name| name == "scenarios"));
         let root = match under {
             Some(folder) => folder.parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf),
