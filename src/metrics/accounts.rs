@@ -3,11 +3,12 @@
 //! Owed counts allocated requests only. Unallocated time is charged to nobody; it stands beside.
 
 use super::spread::Spans;
-use super::{AccountFigures, Build, Delivered, Level, Measured, Metric, Scene, Stage};
+use super::{AccountFigures, Build, Delivered, Level, Life, Measured, Metric, Scene, Stage};
 use crate::facts::Fact;
 use crate::ids::{AccountId, JobId};
 use crate::registry::Entry;
 use crate::units::{GpuTime, SimSpan, SimTime};
+use crate::workload::Job;
 
 /// Owed and delivered capacity.
 pub(super) const ENTRY: Entry<Build> = Entry {
@@ -86,6 +87,7 @@ struct Leaf {
     lookback: Period,
     day: Period,
     hour: Period,
+    waits: Spans,
 }
 
 /// Sums by leaf.
@@ -223,18 +225,20 @@ impl Metric for Accounts {
         }
     }
 
+    fn job(&mut self, scene: &Scene<'_>, life: &Life, job: &Job) {
+        if life.counts() {
+            let waiting = matches!(life.stage, Stage::Queued | Stage::Submitted);
+            self.leaves[job.account.index()].waits.push(life.wait(scene.at()), waiting);
+        }
+    }
+
     fn close(&mut self, scene: &Scene<'_>, out: &mut Measured) {
         if self.opened < self.span.1 {
             self.close_bucket(self.span.1);
         }
-        let mut waits = vec![Spans::default(); self.leaves.len()];
-        for (life, job) in scene.lives.iter().zip(&scene.workload.jobs).filter(|(life, _)| life.counts()) {
-            let waiting = matches!(life.stage, Stage::Queued | Stage::Submitted);
-            waits[job.account.index()].push(life.wait(scene.at()), waiting);
-        }
         let (mut owed, mut delivered) = (0.0, 0.0);
         let (mut lookback, mut day, mut hour) = (0.0, 0.0, 0.0);
-        for (row, (leaf, waits)) in self.leaves.iter_mut().zip(waits).enumerate().filter(|(_, (leaf, _))| leaf.listed) {
+        for (row, leaf) in self.leaves.iter_mut().enumerate().filter(|(_, leaf)| leaf.listed) {
             let account = AccountId::from_index(row);
             leaf.day.close();
             leaf.lookback.close();
@@ -250,7 +254,7 @@ impl Metric for Accounts {
                 delivered: leaf.delivered,
                 delivered_of_owed: of(leaf.lookback.capped, leaf.owed),
                 unallocated: leaf.unallocated_all,
-                wait: waits.spread(),
+                wait: std::mem::take(&mut leaf.waits).spread(),
             });
         }
         out.by_account.sort_by(|a, b| a.account.cmp(&b.account));

@@ -1,9 +1,10 @@
 //! What was completed, and how long that took.
 
 use super::spread::{Spans, Spread};
-use super::{Build, Measured, Metric, Scene, Stage};
+use super::{Build, Life, Measured, Metric, Scene};
 use crate::registry::Entry;
 use crate::units::{GpuTime, SimSpan, SimTime};
+use crate::workload::Job;
 
 /// Completion of jobs.
 pub(super) const ENTRY: Entry<Build> = Entry {
@@ -14,7 +15,10 @@ pub(super) const ENTRY: Entry<Build> = Entry {
     needs: &[],
     provides: &[],
     timed: false,
-    build: |_| Box::new(Completion),
+    build: |_| {
+        let (jcts, slowdowns, last, goodput) = (Spans::default(), Vec::new(), None, GpuTime::ZERO);
+        Box::new(Completion { jcts, slowdowns, first: SimTime::NEVER, last, goodput })
+    },
 };
 
 /// Run times below this count as this in slowdowns.
@@ -32,35 +36,34 @@ pub fn bounded_slowdown(jct: SimSpan, run: SimSpan, bound: SimSpan) -> Option<f6
     (SimSpan::ZERO < floor).then(|| (jct.as_secs_f64() / floor.as_secs_f64()).max(1.0))
 }
 
-struct Completion;
+struct Completion {
+    jcts: Spans,
+    slowdowns: Vec<f64>,
+    first: SimTime,
+    last: Option<SimTime>,
+    goodput: GpuTime,
+}
 
 impl Metric for Completion {
-    fn close(&mut self, scene: &Scene<'_>, out: &mut Measured) {
-        let mut jcts = Spans::default();
-        let mut slowdowns = Vec::new();
-        let mut first = SimTime::NEVER;
-        let mut last = None;
-        let mut goodput = GpuTime::ZERO;
-        for (life, job) in scene.lives.iter().zip(&scene.workload.jobs) {
-            if life.stage == Stage::Unborn {
-                continue;
-            }
-            first = first.min(job.submit);
-            if !life.completed() {
-                continue;
-            }
-            last = last.max(Some(life.end));
-            goodput += scene.work(job);
-            if life.counts() {
-                let jct = life.end.since(job.submit);
-                jcts.push(jct, false);
-                slowdowns.extend(bounded_slowdown(jct, job.work, BOUND));
-            }
+    fn job(&mut self, scene: &Scene<'_>, life: &Life, job: &Job) {
+        self.first = self.first.min(job.submit);
+        if !life.completed() {
+            return;
         }
-        out.jct = jcts.spread();
-        out.slowdown = Spread::of_numbers(slowdowns);
-        out.makespan = last.map(|last| last.since(first));
-        out.goodput = goodput;
+        self.last = self.last.max(Some(life.end));
+        self.goodput += scene.work(job);
+        if life.counts() {
+            let jct = life.end.since(job.submit);
+            self.jcts.push(jct, false);
+            self.slowdowns.extend(bounded_slowdown(jct, job.work, BOUND));
+        }
+    }
+
+    fn close(&mut self, _scene: &Scene<'_>, out: &mut Measured) {
+        out.jct = std::mem::take(&mut self.jcts).spread();
+        out.slowdown = Spread::of_numbers(std::mem::take(&mut self.slowdowns));
+        out.makespan = self.last.map(|last| last.since(self.first));
+        out.goodput = self.goodput;
     }
 }
 

@@ -1,8 +1,9 @@
 //! How many jobs came to what end.
 
-use super::{Build, JobCounts, Measured, Metric, Scene, Stage};
+use super::{Build, JobCounts, Life, Measured, Metric, Scene, Stage};
 use crate::facts::EndReason;
 use crate::registry::Entry;
+use crate::workload::Job;
 
 /// Outcomes of jobs.
 pub(super) const ENTRY: Entry<Build> = Entry {
@@ -13,34 +14,35 @@ pub(super) const ENTRY: Entry<Build> = Entry {
     needs: &[],
     provides: &[],
     timed: false,
-    build: |_| Box::new(Counts),
+    build: |_| Box::new(Counts(JobCounts::default())),
 };
 
-struct Counts;
+struct Counts(JobCounts);
 
 impl Metric for Counts {
-    fn close(&mut self, scene: &Scene<'_>, out: &mut Measured) {
-        let mut counts = JobCounts::default();
-        for (life, job) in scene.lives.iter().zip(&scene.workload.jobs) {
-            counts.submitted += u64::from(life.stage != Stage::Unborn);
-            counts.measured += u64::from(life.counts());
-            let deadline = scene.workload.extra(job).and_then(|extra| extra.start_deadline);
-            if let Some(deadline) = deadline
-                && life.counts()
-            {
-                counts.missed_deadlines += u64::from(deadline < life.first_start.min(scene.at()));
-            }
-            match life.stage {
-                Stage::Unborn => {}
-                Stage::Submitted | Stage::Queued => counts.queued += 1,
-                Stage::Running => counts.running += 1,
-                Stage::Rejected => counts.rejected += 1,
-                Stage::Over(EndReason::Completed) => counts.completed += 1,
-                Stage::Over(EndReason::TimedOut) => counts.timed_out += 1,
-                Stage::Over(EndReason::Cancelled) => counts.cancelled += 1,
-                Stage::Over(EndReason::Failed | EndReason::Abandoned) => counts.failed += 1,
-            }
+    fn job(&mut self, scene: &Scene<'_>, life: &Life, job: &Job) {
+        let counts = &mut self.0;
+        counts.submitted += 1;
+        counts.measured += u64::from(life.counts());
+        let deadline = scene.workload.extra(job).and_then(|extra| extra.start_deadline);
+        if let Some(deadline) = deadline
+            && life.counts()
+        {
+            counts.missed_deadlines += u64::from(deadline < life.first_start.min(scene.at()));
         }
-        out.jobs = counts;
+        match life.stage {
+            Stage::Unborn => {}
+            Stage::Submitted | Stage::Queued => counts.queued += 1,
+            Stage::Running => counts.running += 1,
+            Stage::Rejected => counts.rejected += 1,
+            Stage::Over(EndReason::Completed) => counts.completed += 1,
+            Stage::Over(EndReason::TimedOut) => counts.timed_out += 1,
+            Stage::Over(EndReason::Cancelled) => counts.cancelled += 1,
+            Stage::Over(EndReason::Failed | EndReason::Abandoned) => counts.failed += 1,
+        }
+    }
+
+    fn close(&mut self, _scene: &Scene<'_>, out: &mut Measured) {
+        out.jobs = self.0;
     }
 }

@@ -1,9 +1,10 @@
 //! How near the run came to what was observed: simulated against recorded waits.
 
 use super::spread::Spans;
-use super::{Build, Fidelity, Measured, Metric, Scene};
+use super::{Build, Fidelity, Life, Measured, Metric, Scene};
 use crate::registry::Entry;
 use crate::units::{SimSpan, SimTime};
+use crate::workload::Job;
 
 /// Simulated against observed waits.
 pub(super) const ENTRY: Entry<Build> = Entry {
@@ -14,28 +15,31 @@ pub(super) const ENTRY: Entry<Build> = Entry {
     needs: &[],
     provides: &[],
     timed: false,
-    build: |_| Box::new(Waits),
+    build: |_| Box::new(Waits::default()),
 };
 
-struct Waits;
+/// Ours and theirs, of each job that has both.
+#[derive(Default)]
+struct Waits(Vec<(SimSpan, SimSpan)>);
 
 impl Metric for Waits {
-    fn close(&mut self, scene: &Scene<'_>, out: &mut Measured) {
-        let mut pairs: Vec<(SimSpan, SimSpan)> = Vec::new();
-        for (life, job) in scene.lives.iter().zip(&scene.workload.jobs) {
-            let observed = scene.workload.extra(job).and_then(|extra| extra.observed_start);
-            if let Some(observed) = observed
-                && life.counts()
-                && life.first_start != SimTime::NEVER
-            {
-                pairs.push((life.first_start.since(job.submit), observed.since(job.submit)));
-            }
+    fn job(&mut self, scene: &Scene<'_>, life: &Life, job: &Job) {
+        let observed = scene.workload.extra(job).and_then(|extra| extra.observed_start);
+        if let Some(observed) = observed
+            && life.counts()
+            && life.first_start != SimTime::NEVER
+        {
+            self.0.push((life.first_start.since(job.submit), observed.since(job.submit)));
         }
+    }
+
+    fn close(&mut self, _scene: &Scene<'_>, out: &mut Measured) {
+        let pairs = &self.0;
         if pairs.is_empty() {
             return;
         }
         let (mut simulated, mut observed, mut errors) = (Spans::default(), Spans::default(), Spans::default());
-        for &(ours, theirs) in &pairs {
+        for &(ours, theirs) in pairs {
             simulated.push(ours, false);
             observed.push(theirs, false);
             errors.push(ours.beyond(theirs) + theirs.beyond(ours), false);
@@ -47,7 +51,7 @@ impl Metric for Waits {
             observed: observed.spread(),
             error_p50: errors.p50,
             error_p90: errors.p90,
-            rank_correlation: spearman(&pairs),
+            rank_correlation: spearman(pairs),
         });
     }
 }

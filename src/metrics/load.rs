@@ -1,9 +1,10 @@
 //! How much work was offered, whatever the policy made of it.
 
 use super::capacity::share;
-use super::{Build, Measured, Metric, Scene, Stage};
+use super::{Build, Life, Measured, Metric, Scene, Stage};
 use crate::registry::Entry;
 use crate::units::{GpuTime, SimTime};
+use crate::workload::Job;
 
 /// Offered load.
 pub(super) const ENTRY: Entry<Build> = Entry {
@@ -14,21 +15,24 @@ pub(super) const ENTRY: Entry<Build> = Entry {
     needs: &[],
     provides: &[],
     timed: false,
-    build: |_| Box::new(Load),
+    build: |_| Box::new(Load { first: SimTime::NEVER, last: SimTime::ZERO, work: GpuTime::ZERO }),
 };
 
-struct Load;
+struct Load {
+    first: SimTime,
+    last: SimTime,
+    work: GpuTime,
+}
 
 impl Metric for Load {
-    fn close(&mut self, scene: &Scene<'_>, out: &mut Measured) {
-        let (mut first, mut last) = (SimTime::NEVER, SimTime::ZERO);
-        let mut work = GpuTime::ZERO;
-        for (life, job) in scene.lives.iter().zip(&scene.workload.jobs) {
-            if !matches!(life.stage, Stage::Unborn | Stage::Rejected) {
-                (first, last) = (first.min(job.submit), last.max(job.submit));
-                work += scene.work(job);
-            }
+    fn job(&mut self, scene: &Scene<'_>, life: &Life, job: &Job) {
+        if life.stage != Stage::Rejected {
+            (self.first, self.last) = (self.first.min(job.submit), self.last.max(job.submit));
+            self.work += scene.work(job);
         }
-        out.load = share(work, scene.capacity * last.since(first));
+    }
+
+    fn close(&mut self, scene: &Scene<'_>, out: &mut Measured) {
+        out.load = share(self.work, scene.capacity * self.last.since(self.first));
     }
 }

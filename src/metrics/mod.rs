@@ -37,6 +37,7 @@ use crate::engine::{Case, Outcome};
 use crate::facts::Fact;
 use crate::registry::{Entry, Info};
 use crate::units::SimTime;
+use crate::workload::Job;
 
 /// One metric, or closely tied family of metrics.
 pub trait Metric {
@@ -44,6 +45,8 @@ pub trait Metric {
     fn elapse(&mut self, _scene: &Scene<'_>, _from: SimTime, _to: SimTime) {}
     /// Hears one fact; the scene has it taken in already.
     fn observe(&mut self, _scene: &Scene<'_>, _at: SimTime, _fact: &Fact) {}
+    /// Sees what a submitted job went through, once the run is over: all jobs, in `JobId` order.
+    fn job(&mut self, _scene: &Scene<'_>, _life: &Life, _job: &Job) {}
     /// Writes its figures at the end of the run.
     fn close(&mut self, scene: &Scene<'_>, out: &mut Measured);
 }
@@ -81,10 +84,20 @@ pub fn measure(case: &Case, outcome: &Outcome) -> Measured {
     let mut metrics: Vec<Box<dyn Metric>> = METRICS.iter().map(|entry| (entry.build)(&scene)).collect();
     replay(outcome, &mut scene, &mut metrics);
     let mut out = Measured { queue_max: outcome.counters.queue_max, ..Measured::default() };
-    for metric in &mut metrics {
-        metric.close(&scene, &mut out);
-    }
+    close(&scene, &mut metrics, &mut out);
     out
+}
+
+/// Shows every submitted job to every metric, in one pass over what is much, and lets each write its figures.
+fn close(scene: &Scene<'_>, metrics: &mut [Box<dyn Metric + '_>], out: &mut Measured) {
+    for (life, job) in scene.lives.iter().zip(&scene.workload.jobs).filter(|(life, _)| life.stage != Stage::Unborn) {
+        for metric in metrics.iter_mut() {
+            metric.job(scene, life, job);
+        }
+    }
+    for metric in metrics {
+        metric.close(scene, out);
+    }
 }
 
 /// Plays a ledger to `metrics`, once, to the end of the run.

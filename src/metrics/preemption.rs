@@ -1,9 +1,10 @@
 //! What was stopped on the way: by the scheduler, and with a failing node or GPU.
 
-use super::{Build, Failures, Measured, Metric, Preemption, Scene};
+use super::{Build, Failures, Life, Measured, Metric, Preemption, Scene};
 use crate::facts::Fact;
 use crate::registry::Entry;
 use crate::units::GpuTime;
+use crate::workload::Job;
 
 /// Stopped attempts.
 pub(super) const ENTRY: Entry<Build> = Entry {
@@ -23,6 +24,10 @@ struct Stops {
     broken: u64,
     lost_preempted: GpuTime,
     lost_broken: GpuTime,
+    held: GpuTime,
+    preempted_jobs: u64,
+    broken_jobs: u64,
+    per_job_max: u64,
 }
 
 impl Metric for Stops {
@@ -40,18 +45,22 @@ impl Metric for Stops {
         }
     }
 
-    fn close(&mut self, scene: &Scene<'_>, out: &mut Measured) {
-        let held: GpuTime = scene.lives.iter().map(|life| life.held(scene.at())).sum();
-        let mut preemption = Preemption { events: self.preempted, lost: self.lost_preempted, ..Preemption::default() };
-        let mut failures = Failures { events: self.broken, lost: self.lost_broken, ..Failures::default() };
-        for life in &scene.lives {
-            preemption.jobs += u64::from(0 < life.preemptions);
-            preemption.per_job_max = preemption.per_job_max.max(u64::from(life.preemptions));
-            failures.jobs += u64::from(0 < life.failures);
-        }
-        if GpuTime::ZERO < held {
-            preemption.per_1000_gpu_h = Some(self.preempted as f64 * 1000.0 / held.as_gpu_hours_f64());
-        }
-        (out.preemption, out.failures) = (preemption, failures);
+    fn job(&mut self, scene: &Scene<'_>, life: &Life, _job: &Job) {
+        self.held += life.held(scene.at());
+        self.preempted_jobs += u64::from(0 < life.preemptions);
+        self.per_job_max = self.per_job_max.max(u64::from(life.preemptions));
+        self.broken_jobs += u64::from(0 < life.failures);
+    }
+
+    fn close(&mut self, _scene: &Scene<'_>, out: &mut Measured) {
+        let per_1000 = || self.preempted as f64 * 1000.0 / self.held.as_gpu_hours_f64();
+        out.preemption = Preemption {
+            events: self.preempted,
+            jobs: self.preempted_jobs,
+            per_1000_gpu_h: (GpuTime::ZERO < self.held).then(per_1000),
+            lost: self.lost_preempted,
+            per_job_max: self.per_job_max,
+        };
+        out.failures = Failures { events: self.broken, jobs: self.broken_jobs, lost: self.lost_broken };
     }
 }

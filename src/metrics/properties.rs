@@ -104,7 +104,7 @@ fn case_of(jobs: &[AnyJob], failure: Option<(u64, u64)>, latency_s: u64, cut_s: 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
     fn time_is_counted_alike_by_all(

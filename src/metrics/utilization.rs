@@ -1,7 +1,8 @@
 //! What the devices did over what was held, if the trace says.
 
-use super::{Build, Measured, Metric, Scene};
+use super::{Build, Life, Measured, Metric, Scene};
 use crate::registry::Entry;
+use crate::workload::Job;
 
 /// Use of devices.
 pub(super) const ENTRY: Entry<Build> = Entry {
@@ -12,22 +13,27 @@ pub(super) const ENTRY: Entry<Build> = Entry {
     needs: &[],
     provides: &[],
     timed: false,
-    build: |_| Box::new(Utilization),
+    build: |_| Box::new(Utilization::default()),
 };
 
-struct Utilization;
+/// In GPU hours, summed in the order of jobs.
+#[derive(Default)]
+struct Utilization {
+    used: f64,
+    held: f64,
+}
 
 impl Metric for Utilization {
     /// Over the whole run: a trace states one mean per job, whenever the job ran.
-    fn close(&mut self, scene: &Scene<'_>, out: &mut Measured) {
-        let (mut used, mut held) = (0.0, 0.0);
-        for (life, job) in scene.lives.iter().zip(&scene.workload.jobs) {
-            if let Some(share) = scene.workload.extra(job).and_then(|extra| extra.utilization) {
-                let time = life.held(scene.at()).as_gpu_hours_f64();
-                used += share * time;
-                held += time;
-            }
+    fn job(&mut self, scene: &Scene<'_>, life: &Life, job: &Job) {
+        if let Some(share) = scene.workload.extra(job).and_then(|extra| extra.utilization) {
+            let time = life.held(scene.at()).as_gpu_hours_f64();
+            self.used += share * time;
+            self.held += time;
         }
-        out.utilization = (0.0 < held).then(|| used / held);
+    }
+
+    fn close(&mut self, _scene: &Scene<'_>, out: &mut Measured) {
+        out.utilization = (0.0 < self.held).then(|| self.used / self.held);
     }
 }

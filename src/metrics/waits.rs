@@ -1,9 +1,10 @@
 //! Who waited, how long: over all jobs and by class.
 
 use super::spread::Spans;
-use super::{Build, ClassFigures, Measured, Metric, Scene, Stage};
+use super::{Build, ClassFigures, Life, Measured, Metric, Scene, Stage};
 use crate::registry::Entry;
 use crate::units::SimTime;
+use crate::workload::Job;
 
 /// Waits of jobs.
 pub(super) const ENTRY: Entry<Build> = Entry {
@@ -14,10 +15,13 @@ pub(super) const ENTRY: Entry<Build> = Entry {
     needs: &[],
     provides: &[],
     timed: false,
-    build: |_| Box::new(Waits),
+    build: |scene| Box::new(Waits { all: Group::default(), classes: vec![Group::default(); scene.case.catalog.classes.len()] }),
 };
 
-struct Waits;
+struct Waits {
+    all: Group,
+    classes: Vec<Group>,
+}
 
 #[derive(Clone, Default)]
 struct Group {
@@ -29,27 +33,27 @@ struct Group {
 impl Metric for Waits {
     /// A job still in the queue counts with its wait so far, and is censored. One that never started is censored in first waits,
     /// even if it was withdrawn.
-    fn close(&mut self, scene: &Scene<'_>, out: &mut Measured) {
-        let now = scene.at();
-        let mut all = Group::default();
-        let mut classes = vec![Group::default(); scene.case.catalog.classes.len()];
-        for (life, job) in scene.lives.iter().zip(&scene.workload.jobs) {
-            if !life.counts() {
-                continue;
-            }
-            let (wait, waiting) = (life.wait(now), matches!(life.stage, Stage::Queued | Stage::Submitted));
-            let started = life.first_start != SimTime::NEVER;
-            let first = if started { life.first_start } else { life.end.min(now) }.since(job.submit);
-            for group in [&mut all, &mut classes[job.class.index()]] {
-                group.wait.push(wait, waiting);
-                group.first.push(first, !started);
-                group.preempted += u64::from(0 < life.preemptions);
-            }
+    fn job(&mut self, scene: &Scene<'_>, life: &Life, job: &Job) {
+        if !life.counts() {
+            return;
         }
+        let now = scene.at();
+        let (wait, waiting) = (life.wait(now), matches!(life.stage, Stage::Queued | Stage::Submitted));
+        let started = life.first_start != SimTime::NEVER;
+        let first = if started { life.first_start } else { life.end.min(now) }.since(job.submit);
+        for group in [&mut self.all, &mut self.classes[job.class.index()]] {
+            group.wait.push(wait, waiting);
+            group.first.push(first, !started);
+            group.preempted += u64::from(0 < life.preemptions);
+        }
+    }
+
+    fn close(&mut self, scene: &Scene<'_>, out: &mut Measured) {
+        let all = std::mem::take(&mut self.all);
         out.wait = all.wait.spread();
         out.first_wait = all.first.spread();
         let names = scene.case.catalog.classes.rows();
-        for (group, class) in classes.into_iter().zip(names) {
+        for (group, class) in self.classes.drain(..).zip(names) {
             let (wait, first_wait) = (group.wait.spread(), group.first.spread());
             if 0 < wait.count {
                 let (class, jobs, preempted) = (class.clone(), wait.count, group.preempted);

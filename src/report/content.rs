@@ -1,7 +1,7 @@
 //! What a report says, in order: sentences and tables, before they are set for the terminal or for a file.
 
 use super::estimate::Estimate;
-use super::humane::{duration, number};
+use super::humane::{duration, duration_pair, number};
 use super::summary::{RunSummary, SpreadSummary, Summary};
 
 /// One piece of a report.
@@ -106,13 +106,22 @@ impl<'a> Say<'a> {
             (Unit::Count, _) => number(value, if value.fract() == 0.0 { 0 } else { 1 }),
             (Unit::Percent, _) => format!("{}%", number(100.0 * value, 1)),
             (Unit::GpuHours, _) if value == 0.0 => "0".into(),
-            (Unit::GpuHours, _) => number(value, [3, 1, 0][usize::from(1.0 <= value.abs()) + usize::from(1000.0 <= value.abs())]),
+            (Unit::GpuHours, _) => number(value, hour_decimals(value)),
         }
     }
+    /// A mean and its interval in one unit; the mean alone where all seeds agree.
     fn estimate(&self, unit: Unit, estimate: Estimate) -> String {
-        match estimate.half {
-            Some(half) => format!("{} ± {}", self.value(unit, estimate.mean), self.value(unit, half)),
-            None => self.value(unit, estimate.mean),
+        let Some(half) = estimate.half.filter(|half| 0.0 < *half) else {
+            return self.value(unit, estimate.mean);
+        };
+        let mean = estimate.mean;
+        let pair = |decimals: usize| format!("{} ± {}", number(mean, decimals), number(half, decimals));
+        match (unit, self.reader) {
+            (Unit::Seconds, Reader::Terminal) => duration_pair(mean, half),
+            (Unit::Seconds, Reader::File) => pair(2),
+            (Unit::Count, _) => pair(usize::from(mean.abs() < 100.0)),
+            (Unit::Percent, _) => format!("{} ± {}%", number(100.0 * mean, 1), number(100.0 * half, 1)),
+            (Unit::GpuHours, _) => pair(hour_decimals(mean)),
         }
     }
     /// A figure over the seeds of a policy; `-` where no seed has it.
@@ -228,7 +237,8 @@ impl<'a> Say<'a> {
         let text = match unit {
             // Of percentages the difference is in points.
             Unit::Percent => {
-                let half = estimate.half.map_or(String::new(), |half| format!(" ± {}", number(100.0 * half, 1)));
+                let half = estimate.half.filter(|half| 0.0 < *half);
+                let half = half.map_or(String::new(), |half| format!(" ± {}", number(100.0 * half, 1)));
                 return format!("{sign}{}{half} pt", number(100.0 * estimate.mean, 1));
             }
             Unit::Seconds | Unit::Count | Unit::GpuHours => self.estimate(unit, estimate),
@@ -357,4 +367,9 @@ impl<'a> Say<'a> {
         note(|run| run.engine.pass_limits, "Instants at which the policy still made changes after the most passes");
         notes
     }
+}
+
+/// Decimals of GPU hours: few where they are many.
+fn hour_decimals(value: f64) -> usize {
+    [3, 1, 0][usize::from(1.0 <= value.abs()) + usize::from(1000.0 <= value.abs())]
 }

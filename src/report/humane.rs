@@ -25,6 +25,19 @@ pub fn duration(seconds: f64) -> String {
     format!("{sign}{text}")
 }
 
+/// A duration and how far it may be off, in one unit: `17.9 ± 1.8h`.
+pub(super) fn duration_pair(seconds: f64, off: f64) -> String {
+    let largest = seconds.abs().max(off);
+    let (unit, word) = match largest {
+        s if s < 59.95 => (1.0, "s"),
+        s if s < 3597.0 => (60.0, "m"),
+        s if s < 100.0 * 3600.0 => (3600.0, "h"),
+        _ => (86_400.0, "d"),
+    };
+    let decimals = if largest < 9.95 { 2 } else { 1 };
+    format!("{} ± {}{word}", number(seconds / unit, decimals), number(off / unit, decimals))
+}
+
 /// A number with `decimals` decimals and commas between thousands.
 pub(super) fn number(value: f64, decimals: usize) -> String {
     let text = format!("{:.decimals$}", value.abs());
@@ -49,6 +62,13 @@ mod tests {
     fn durations_are_short() {
         let shown = [0.0, 0.25, 3.0, 12.4, 59.6, 200.0, 3599.4, 4320.0, 142_164.11, 1_261_249.0, -75.0].map(duration);
         assert_eq!(shown, ["0s", "0.25s", "3s", "12s", "1m", "3m20s", "59m59s", "1.2h", "39.5h", "14.6d", "-1m15s"]);
+    }
+
+    #[test]
+    fn pairs_share_a_unit() {
+        let shown = [(64_440.0, 6480.0), (2068.0, 731.0), (388_800.0, 196_920.0), (4.0, 0.5), (-3.0, 120.0)];
+        let shown = shown.map(|(mean, half)| duration_pair(mean, half));
+        assert_eq!(shown, ["17.9 ± 1.8h", "34.5 ± 12.2m", "4.5 ± 2.3d", "4.00 ± 0.50s", "-0.1 ± 2.0m"]);
     }
 
     #[test]
