@@ -43,7 +43,7 @@ pub trait Watch {
     fn proceed(&mut self, _progress: Progress) -> bool {
         true
     }
-    /// A wall clock in nanoseconds for timing decisions, or `None` to take no timings.
+    /// A wall clock in nanoseconds for timing some of the passes, or `None` to take no timings.
     fn clock_ns(&mut self) -> Option<u64> {
         None
     }
@@ -64,6 +64,6 @@ pub struct Outcome {
     pub counters: Counters,
     /// When the run ended.
     pub end: SimTime,
-    /// Wall time of each pass in nanoseconds, if the watch has a clock.
+    /// Wall time of every eighth pass in nanoseconds, if the watch has a clock.
     pub pass_ns: Vec<u32>,
 }

@@ -66,14 +66,14 @@ impl Values<'_> {
 pub fn write_tables(dir: &Path, case: &Case, outcome: &Outcome) -> Result<(), ReportError> {
     let Recorded { jobs: job_rows, attempts: attempt_rows, accounts: account_rows, timeline: timeline_rows } =
         record(case, outcome);
-    // One table at a time, so that its rows can go before the next is built.
-    write_table(dir, 0, &job_rows, |rows| jobs(case, outcome, rows))?;
-    drop(job_rows);
+    // One table at a time, so that its rows can go before the next is built; the longest first.
+    write_table(dir, 3, &timeline_rows, timeline)?;
+    drop(timeline_rows);
     write_table(dir, 1, &attempt_rows, attempts)?;
     drop(attempt_rows);
     write_table(dir, 2, &account_rows, |rows| accounts(case, rows))?;
     drop(account_rows);
-    write_table(dir, 3, &timeline_rows, timeline)
+    write_table(dir, 0, &job_rows, |rows| jobs(case, outcome, rows))
 }
 
 fn timeline(rows: &[crate::metrics::TimelineRow]) -> Vec<Values<'static>> {

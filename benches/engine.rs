@@ -1,0 +1,117 @@
+//! Events per second of whole runs at a small and a full size, and what one placement costs on a small and a large cluster.
+//!
+//! `cargo bench --bench engine -- --quick`
+
+use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use schedlab::accounts::AccountTree;
+use schedlab::cluster::{Buckets, Cluster, ClusterSpec, ModelSpec, NodeSpec, Preference, Shape, TaskRequest, gang};
+use schedlab::engine::{Case, Contract, EngineSpec, Undeclared, Unwatched, run};
+use schedlab::ids::{ModelId, NodeId, PoolId};
+use schedlab::policy::{PolicySpec, Stage};
+use schedlab::seed::{Draws, Purpose};
+use schedlab::units::{SimSpan, SimTime};
+use schedlab::workload::{Catalog, Job, Workload};
+use std::hint::black_box;
+use std::sync::Arc;
+
+fn cluster(nodes: usize, gpus: u8) -> ClusterSpec {
+    let node = |n: usize| NodeSpec {
+        name: format!("n{n}"),
+        pool: PoolId(0),
+        model: ModelId(0),
+        gpus,
+        cpu_milli: 0,
+        memory_mib: 0,
+        domain: 0,
+    };
+    ClusterSpec { nodes: (0..nodes).map(node).collect(), models: vec![ModelSpec::default()], ..ClusterSpec::default() }
+}
+
+/// Jobs of one to sixteen GPUs and an hour in the mean, arriving at nine tenths of what the cluster can do.
+fn case(jobs: usize, nodes: usize, gpus: u8) -> Case {
+    let mut catalog = Catalog::default();
+    catalog.account("a");
+    let shapes = [1, 1, 1, 2, 4, 8, 16].map(|wanted| catalog.shape(&Shape::whole_gpus(wanted, gpus, TaskRequest::whole(1))));
+    let mut draws = Draws::new(1, Purpose::Arrival, 0);
+    let capacity = nodes as f64 * f64::from(gpus);
+    let between_ms = 3_600_000.0 * (33.0 / 7.0) / capacity / 0.9;
+    let mut workload = Workload::default();
+    let mut at = 0.0;
+    for _ in 0..jobs {
+        at += draws.exponential(between_ms);
+        let name = workload.names.push("j");
+        let work = SimSpan::from_millis(draws.exponential(3_600_000.0) as u64 + 1);
+        workload.jobs.push(Job::new(name, SimTime::from_millis(at as u64), shapes[draws.index(shapes.len())], work));
+    }
+    Case {
+        catalog: Arc::new(catalog),
+        cluster: Arc::new(cluster(nodes, gpus)),
+        workload: Arc::new(workload),
+        accounts: AccountTree::new([(None, 1.0)]),
+        share_changes: Vec::new(),
+        contract: Contract { undeclared: Undeclared::Allocated, ..Contract::default() },
+        engine: EngineSpec::default(),
+        seed: 1,
+        measured: None,
+    }
+}
+
+fn runs(c: &mut Criterion) {
+    let mut group = c.benchmark_group("run");
+    group.sample_size(10);
+    for (jobs, nodes, gpus) in [(10_000, 128, 8), (1_000_000, 12_500, 8), (80_000, 512, 1)] {
+        let case = case(jobs, nodes, gpus);
+        for (fill, place) in [("strict", "first-fit"), ("greedy", "best-fit"), ("easy", "best-fit")] {
+            if 100_000 < jobs && fill == "easy" {
+                continue;
+            }
+            let spec = PolicySpec::named("bench").with(Stage::Fill, fill).with(Stage::Place, place);
+            group.throughput(Throughput::Elements(jobs as u64));
+            let id = BenchmarkId::new(format!("{fill} {place}, {nodes}x{gpus}"), jobs);
+            group.bench_function(id, |b| {
+                b.iter_batched(
+                    || spec.build(&case).expect("the stages go together"),
+                    |mut policy| run(&case, case.source(), &mut *policy, &mut Unwatched).counters,
+                    BatchSize::PerIteration,
+                )
+            });
+        }
+    }
+    group.finish();
+}
+
+/// One task placed and taken back on a cluster nine tenths full at random, index included.
+fn placement(c: &mut Criterion) {
+    let mut group = c.benchmark_group("placement");
+    for nodes in [128, 1213, 12_500] {
+        let mut cluster = Cluster::new(Arc::new(cluster(nodes, 8)));
+        let mut draws = Draws::new(2, Purpose::Arrival, 0);
+        let mut index = Buckets::default();
+        for node in (0..nodes).map(NodeId::from_index) {
+            let held = TaskRequest::whole(if draws.unit() < 0.6 { 8 } else { 1 + draws.index(7) as u8 });
+            let gpus = gang::choose_gpus(&cluster, node, &held, Preference::First);
+            let slot =
+                schedlab::cluster::Slot { gpus, node, task: 0, milli: 1000, group: 0, class: schedlab::cluster::Class::Base };
+            cluster.take(&slot, &held);
+        }
+        let wanted = Shape::of(1, TaskRequest::whole(3));
+        for preference in [Preference::First, Preference::Tightest, Preference::Emptiest] {
+            let mut slots = Vec::new();
+            group.bench_function(BenchmarkId::new(format!("{preference:?}"), nodes), |b| {
+                b.iter(|| {
+                    slots.clear();
+                    let placed = gang::place(&mut cluster, &wanted, preference, &mut slots, |cluster, request| {
+                        index.sync(cluster);
+                        index.find(request, preference, |node| cluster.fits(node, request))
+                    });
+                    gang::undo(&mut cluster, &wanted, &slots);
+                    black_box(placed)
+                })
+            });
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, runs, placement);
+criterion_main!(benches);
