@@ -9,7 +9,7 @@ use schedlab::engine::{Unwatched, run};
 use schedlab::facts::Fact;
 use schedlab::ids::JobId;
 use schedlab::policy::context::Context;
-use schedlab::policy::{Staged, Stages, evict, fill, lend, order, place, scale};
+use schedlab::policy::{Staged, Stages, evict, fill, lend, place, scale};
 use schedlab::registry::{Entry, Knobs, find};
 use schedlab::scenario::Scenario;
 use std::path::{Path, PathBuf};
