@@ -6,6 +6,8 @@ mod bench;
 mod cases;
 #[path = "suite/drives.rs"]
 mod drives;
+#[path = "suite/growth.rs"]
+mod growth;
 #[path = "suite/properties.rs"]
 mod properties;
 #[path = "suite/reference.rs"]

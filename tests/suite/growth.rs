@@ -1,9 +1,9 @@
 //! What work grows with, as counts that do not depend on the machine: node visits per decision and passes per job stay bounded as
 //! the history grows a hundredfold and the cluster a hundredfold, at one load.
 
+use super::reference::scenario;
 use schedlab::engine::{Counters, Unwatched, run};
 use schedlab::policy::{PolicySpec, Stage};
-use super::reference::scenario;
 
 fn counters(nodes: u64, jobs: u64) -> Counters {
     let case = scenario("million", &[&format!("workload.synth.jobs={jobs}"), &format!("cluster.node.0.count={nodes}")]);
