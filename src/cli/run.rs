@@ -161,6 +161,7 @@ fn one(spec: &PolicySpec, case: &Case, args: &RunArgs, bars: &Bars, writer: &Wri
     let source = case.source();
     let mut watch = bars.watch(&format!("{} {}", spec.name, case.seed), source.jobs());
     let outcome = crate::engine::run(&case, source, &mut *policy, &mut watch);
+    drop(policy);
     let timing = RunTiming::new(&spec.name, case.seed, watch.seconds(), outcome.counters.events, &outcome.pass_ns);
     watch.finish();
     if args.audit {

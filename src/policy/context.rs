@@ -89,6 +89,8 @@ pub struct Context {
     pub counted: bool,
     /// Whether work is split into tiers.
     pub tiers: bool,
+    /// Whether any stage asks who runs until when.
+    pub tracks_running: bool,
 }
 
 impl Context {
@@ -114,6 +116,7 @@ impl Context {
             releases: Vec::new(),
             counted,
             tiers,
+            tracks_running: true,
         }
     }
 
@@ -170,7 +173,7 @@ impl Context {
                 Known::Elsewhere => {}
                 Known::Queued => self.queue.remove(job),
                 Known::Running(ends) => {
-                    self.running.remove(&Running { ends, job });
+                    self.stop_running(ends, job);
                     self.stir();
                     if !matches!(status, Known::Running(_)) {
                         turns.push(Turn::Stopped(job));
@@ -191,7 +194,7 @@ impl Context {
                     }
                 }
                 Known::Running(ends) => {
-                    self.running.insert(Running { ends, job });
+                    self.start_running(ends, job);
                     self.stir();
                     if !matches!(before, Known::Running(_)) {
                         turns.push(Turn::Started(job));
@@ -202,6 +205,17 @@ impl Context {
         }
         self.heard = heard;
         self.heard.clear();
+    }
+    fn start_running(&mut self, ends: SimTime, job: JobId) {
+        if self.tracks_running {
+            self.running.insert(Running { ends, job });
+        }
+    }
+    fn stop_running(&mut self, ends: SimTime, job: JobId) {
+        if self.tracks_running {
+            let was_there = self.running.remove(&Running { ends, job });
+            assert!(was_there, "a job known to run is in the list");
+        }
     }
     fn known(&mut self, job: JobId) -> Known {
         if self.known.len() <= job.index() {
@@ -223,7 +237,7 @@ impl Context {
         let granted = evicts && SimSpan::ZERO < view.eviction_latency();
         self.proposed.push(Proposed { job, slots: first..self.proposed_slots.len() as u32, granted });
         self.queue.remove(job);
-        self.running.insert(Running { ends, job });
+        self.start_running(ends, job);
         self.known[job.index()] = Known::Running(ends);
         self.turned += 1;
         // Refused or agreed, the next pass looks at it again.
@@ -263,7 +277,7 @@ impl Context {
     /// Takes up an eviction that was just proposed.
     pub fn propose_stop(&mut self, job: JobId) {
         if let Known::Running(ends) = self.known(job) {
-            self.running.remove(&Running { ends, job });
+            self.stop_running(ends, job);
             self.known[job.index()] = Known::Elsewhere;
             self.turned += 1;
         }

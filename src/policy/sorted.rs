@@ -21,8 +21,19 @@ pub struct Sorted<T> {
 
 #[derive(Clone, Debug)]
 struct Chunk<T> {
-    items: Vec<T>,
+    all: Vec<T>,
+    /// Entries before this one were taken off the front, which so costs nothing; the rest is never empty.
+    start: usize,
     least: u64,
+}
+
+impl<T: Item> Chunk<T> {
+    fn of(items: Vec<T>) -> Chunk<T> {
+        Chunk { least: least(&items), all: items, start: 0 }
+    }
+    fn items(&self) -> &[T] {
+        &self.all[self.start..]
+    }
 }
 
 impl<T> Default for Sorted<T> {
@@ -42,15 +53,15 @@ impl<T: Item> Sorted<T> {
     }
     /// The first item.
     pub fn first(&self) -> Option<T> {
-        self.chunks.first().map(|chunk| chunk.items[0])
+        self.chunks.first().map(|chunk| chunk.items()[0])
     }
     /// All items, in order.
     pub fn iter(&self) -> impl Iterator<Item = T> + '_ {
-        self.chunks.iter().flat_map(|chunk| chunk.items.iter().copied())
+        self.chunks.iter().flat_map(|chunk| chunk.items().iter().copied())
     }
     /// The chunk that `item` is in, or belongs into.
     fn chunk_of(&self, item: &T) -> usize {
-        self.chunks.partition_point(|chunk| chunk.items[0] <= *item).saturating_sub(1)
+        self.chunks.partition_point(|chunk| chunk.items()[0] <= *item).saturating_sub(1)
     }
     /// Adds an item that is not there.
     pub fn insert(&mut self, item: T) {
@@ -59,22 +70,31 @@ impl<T: Item> Sorted<T> {
         if self.chunks.is_empty() {
             let mut items = self.spare.pop().unwrap_or_default();
             items.push(item);
-            self.chunks.push(Chunk { items, least: weight });
+            self.chunks.push(Chunk::of(items));
             return;
         }
         let at = self.chunk_of(&item);
         let chunk = &mut self.chunks[at];
-        let place = chunk.items.partition_point(|it| *it < item);
-        chunk.items.insert(place, item);
+        let place = chunk.start + chunk.items().partition_point(|it| *it < item);
+        if place == chunk.start && 0 < place {
+            chunk.start -= 1;
+            chunk.all[place - 1] = item;
+        } else {
+            chunk.all.insert(place, item);
+        }
         chunk.least = chunk.least.min(weight);
-        if CHUNK_MAX <= chunk.items.len() {
+        if CHUNK_MAX <= chunk.all.len() {
+            let last = place + 1 == chunk.all.len();
+            chunk.all.drain(..std::mem::take(&mut chunk.start));
+            let len = chunk.all.len();
+            if len <= CHUNK_MAX / 2 {
+                return;
+            }
             let mut items = self.spare.pop().unwrap_or_default();
             // Appending at the end is the common case: it leaves a full chunk behind.
-            let cut = if place + 1 == CHUNK_MAX { CHUNK_MAX - 1 } else { CHUNK_MAX / 2 };
-            items.extend(chunk.items.drain(cut..));
-            chunk.least = least(&chunk.items);
-            let new = Chunk { least: least(&items), items };
-            self.chunks.insert(at + 1, new);
+            items.extend(chunk.all.drain(if last { len - 1 } else { len / 2 }..));
+            chunk.least = least(&chunk.all);
+            self.chunks.insert(at + 1, Chunk::of(items));
         }
     }
     /// Removes an item. Returns whether it was there.
@@ -84,14 +104,19 @@ impl<T: Item> Sorted<T> {
         }
         let at = self.chunk_of(item);
         let chunk = &mut self.chunks[at];
-        let Ok(place) = chunk.items.binary_search(item) else { return false };
-        chunk.items.remove(place);
+        let Ok(place) = chunk.items().binary_search(item) else { return false };
+        if place == 0 {
+            chunk.start += 1;
+        } else {
+            chunk.all.remove(chunk.start + place);
+        }
         self.len -= 1;
-        if chunk.items.is_empty() {
-            let chunk = self.chunks.remove(at);
-            self.spare.push(chunk.items);
+        if chunk.items().is_empty() {
+            let mut items = self.chunks.remove(at).all;
+            items.clear();
+            self.spare.push(items);
         } else if item.weight() == chunk.least {
-            chunk.least = least(&chunk.items);
+            chunk.least = least(chunk.items());
         }
         true
     }
@@ -100,8 +125,8 @@ impl<T: Item> Sorted<T> {
         let start = after.map_or(0, |item| self.chunk_of(item));
         for (n, chunk) in self.chunks.iter().enumerate().skip(start) {
             if chunk.least <= most {
-                let from = if n == start { after.map_or(0, |item| chunk.items.partition_point(|it| it <= item)) } else { 0 };
-                if let Some(item) = chunk.items[from..].iter().find(|item| item.weight() <= most) {
+                let from = if n == start { after.map_or(0, |item| chunk.items().partition_point(|it| it <= item)) } else { 0 };
+                if let Some(item) = chunk.items()[from..].iter().find(|item| item.weight() <= most) {
                     return Some(*item);
                 }
             }

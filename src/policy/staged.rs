@@ -37,14 +37,19 @@ pub struct Staged {
     context: Context,
     /// Whether decisions can change with time alone.
     timed: bool,
+    /// Whether any stage hears facts.
+    listens: bool,
     /// Whether no pass was made yet.
     first: bool,
 }
 
 impl Staged {
     /// A policy on a fresh context.
-    pub fn new(stages: Stages, context: Context, timed: bool) -> Staged {
-        Staged { stages, context, timed, first: true }
+    pub fn new(stages: Stages, mut context: Context, timed: bool) -> Staged {
+        let Stages { order, fill, evict, lend, scale, .. } = &stages;
+        let listens = order.listens() || evict.listens() || lend.listens() || scale.listens();
+        context.tracks_running = fill.uses_running() || evict.is_active();
+        Staged { stages, context, timed, listens, first: true }
     }
 }
 
@@ -53,10 +58,12 @@ impl Policy for Staged {
         if let Some(job) = subject(fact) {
             self.context.heard.push(job);
         }
-        self.stages.order.observe(at, fact);
-        self.stages.evict.observe(at, fact);
-        self.stages.lend.observe(at, fact);
-        self.stages.scale.observe(at, fact);
+        if self.listens {
+            self.stages.order.observe(at, fact);
+            self.stages.evict.observe(at, fact);
+            self.stages.lend.observe(at, fact);
+            self.stages.scale.observe(at, fact);
+        }
     }
 
     fn decide(&mut self, view: &View<'_>, out: &mut Decisions) {

@@ -67,24 +67,26 @@ pub fn write_tables(dir: &Path, case: &Case, outcome: &Outcome) -> Result<(), Re
     let Recorded { jobs: job_rows, attempts: attempt_rows, accounts: account_rows, timeline: timeline_rows } =
         record(case, outcome);
     // One table at a time, so that its rows can go before the next is built.
-    write_table(dir, 0, jobs(case, outcome, &job_rows))?;
+    write_table(dir, 0, &job_rows, |rows| jobs(case, outcome, rows))?;
     drop(job_rows);
-    write_table(dir, 1, attempts(&attempt_rows))?;
+    write_table(dir, 1, &attempt_rows, attempts)?;
     drop(attempt_rows);
-    write_table(dir, 2, accounts(case, &account_rows))?;
+    write_table(dir, 2, &account_rows, |rows| accounts(case, rows))?;
     drop(account_rows);
-    let it = &timeline_rows;
-    let timeline = vec![
-        Values::F64(it.iter().map(|row| row.at.as_secs_f64()).collect()),
-        Values::F64(it.iter().map(|row| row.healthy.as_gpus_f64()).collect()),
-        Values::F64(it.iter().map(|row| row.held.as_gpus_f64()).collect()),
-        Values::F64(it.iter().map(|row| row.charged.as_gpus_f64()).collect()),
-        Values::F64(it.iter().map(|row| row.healthy.beyond(row.held).as_gpus_f64()).collect()),
-        Values::F64s(it.iter().map(|row| row.fragment).collect()),
-        Values::U64(it.iter().map(|row| row.queue).collect()),
-        Values::F64(it.iter().map(|row| row.pending.as_gpus_f64()).collect()),
-    ];
-    write_table(dir, 3, timeline)
+    write_table(dir, 3, &timeline_rows, timeline)
+}
+
+fn timeline(rows: &[crate::metrics::TimelineRow]) -> Vec<Values<'static>> {
+    vec![
+        Values::F64(rows.iter().map(|row| row.at.as_secs_f64()).collect()),
+        Values::F64(rows.iter().map(|row| row.healthy.as_gpus_f64()).collect()),
+        Values::F64(rows.iter().map(|row| row.held.as_gpus_f64()).collect()),
+        Values::F64(rows.iter().map(|row| row.charged.as_gpus_f64()).collect()),
+        Values::F64(rows.iter().map(|row| row.healthy.beyond(row.held).as_gpus_f64()).collect()),
+        Values::F64s(rows.iter().map(|row| row.fragment).collect()),
+        Values::U64(rows.iter().map(|row| row.queue).collect()),
+        Values::F64(rows.iter().map(|row| row.pending.as_gpus_f64()).collect()),
+    ]
 }
 
 fn jobs<'a>(case: &'a Case, outcome: &'a Outcome, rows: &[crate::metrics::JobRow]) -> Vec<Values<'a>> {
@@ -148,28 +150,36 @@ fn accounts<'a>(case: &'a Case, rows: &[HourRow]) -> Vec<Values<'a>> {
     ]
 }
 
-/// Writes the table documented at `index` of [`TABLES`].
-fn write_table(dir: &Path, index: usize, values: Vec<Values<'_>>) -> Result<(), ReportError> {
+/// Rows of one row group: columns of a batch, not of the whole table, stand in memory.
+const BATCH: usize = 1 << 15;
+
+/// Writes the table documented at `index` of [`TABLES`], whose columns `build` makes of a batch of rows.
+fn write_table<'a, R>(dir: &Path, index: usize, rows: &[R], build: impl Fn(&[R]) -> Vec<Values<'a>>) -> Result<(), ReportError> {
     let doc = &TABLES[index];
-    assert_eq!(values.len(), doc.columns.len(), "{} has the columns it documents", doc.file);
-    let rows = values.first().map_or(0, Values::len);
-    let columns = doc.columns.iter().zip(values).map(|(column, values)| {
-        let Column { name, data, .. } = *column;
-        assert_eq!(values.data(), data, "`{name}` of {} has the type it documents", doc.file);
-        values.series(name)
-    });
-    let columns: Vec<Series> = columns.collect();
+    let frame = |batch: &[R]| -> PolarsResult<DataFrame> {
+        let values = build(batch);
+        assert_eq!(values.len(), doc.columns.len(), "{} has the columns it documents", doc.file);
+        let columns = doc.columns.iter().zip(values).map(|(column, values)| {
+            let Column { name, data, .. } = *column;
+            assert_eq!(values.data(), data, "`{name}` of {} has the type it documents", doc.file);
+            assert_eq!(values.len(), batch.len(), "`{name}` of {} has a value a row", doc.file);
+            values.series(name)
+        });
+        DataFrame::new(batch.len(), columns.collect())
+    };
     let path = dir.join(doc.file);
-    let wrong = |source| ReportError::Table { file: path.clone(), source };
     let file = File::create(&path).map_err(|source| ReportError::Write { file: path.clone(), source })?;
     let write = || -> PolarsResult<()> {
-        let mut frame = DataFrame::new(rows, columns)?;
-        let writer = ParquetWriter::new(BufWriter::new(file))
+        let mut writer = ParquetWriter::new(BufWriter::new(file))
             .with_compression(ParquetCompression::Zstd(None))
-            .with_statistics(StatisticsOptions::empty());
-        writer.finish(&mut frame).map(|_| ())
+            .with_statistics(StatisticsOptions::empty())
+            .batched(frame(&[])?.schema())?;
+        for batch in rows.chunks(BATCH) {
+            writer.write_batch(&frame(batch)?)?;
+        }
+        writer.finish().map(|_| ())
     };
-    write().map_err(wrong)
+    write().map_err(|source| ReportError::Table { file: path.clone(), source })
 }
 
 fn outcome_word(stage: Stage) -> &'static str {

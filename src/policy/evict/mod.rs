@@ -24,7 +24,11 @@ pub const ENTRIES: &[&Entry<Build>] = &[&nobody::ENTRY, &priority::ENTRY];
 
 /// Who leaves.
 pub trait Evict: Send {
-    /// Hears one fact.
+    /// Whether it hears facts at all.
+    fn listens(&self) -> bool {
+        false
+    }
+    /// Hears one fact, if it listens.
     fn observe(&mut self, _at: SimTime, _fact: &Fact) {}
     /// Whether it ever evicts.
     fn is_active(&self) -> bool {

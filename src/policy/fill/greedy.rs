@@ -20,6 +20,9 @@ pub const ENTRY: Entry<Build> = Entry {
 struct Greedy;
 
 impl Fill for Greedy {
+    fn uses_running(&self) -> bool {
+        false
+    }
     fn fill(&mut self, pass: &mut Pass<'_, '_>, tier: Tier) {
         while let Some((at, job)) = pass.next(tier) {
             let tried = pass.start(job.key.job);

@@ -28,6 +28,10 @@ pub const ENTRIES: &[&Entry<Build>] =
 
 /// How far past a stuck head.
 pub trait Fill: Send {
+    /// Whether it asks who runs until when.
+    fn uses_running(&self) -> bool {
+        true
+    }
     /// Proposes starts for one tier, best first.
     fn fill(&mut self, pass: &mut Pass<'_, '_>, tier: Tier);
 }

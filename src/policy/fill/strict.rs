@@ -27,6 +27,9 @@ struct Strict {
 }
 
 impl Fill for Strict {
+    fn uses_running(&self) -> bool {
+        false
+    }
     fn fill(&mut self, pass: &mut Pass<'_, '_>, tier: Tier) {
         while let Some((at, head)) = pass.first(tier, |_| Some(u64::MAX)) {
             if pass.is_blocked(at) {

@@ -16,7 +16,11 @@ pub const ENTRIES: &[&Entry<Build>] = &[&none::ENTRY];
 
 /// What capacity moves between pools?
 pub trait Lend: Send {
-    /// Hears one fact.
+    /// Whether it hears facts at all.
+    fn listens(&self) -> bool {
+        false
+    }
+    /// Hears one fact, if it listens.
     fn observe(&mut self, _at: SimTime, _fact: &Fact) {}
     /// Appends proposals for this pass, and does to the draft what they would.
     fn propose(&mut self, view: &View<'_>, context: &mut Context, out: &mut Decisions);

@@ -22,7 +22,11 @@ pub const ENTRIES: &[&Entry<Build>] = &[&fifo::ENTRY, &priority::ENTRY, &shortes
 
 /// Who is next. Queued jobs stand in lanes; within a lane their places are fixed while they wait.
 pub trait Order: Send {
-    /// Hears one fact.
+    /// Whether it hears facts at all.
+    fn listens(&self) -> bool {
+        false
+    }
+    /// Hears one fact, if it listens.
     fn observe(&mut self, _at: SimTime, _fact: &Fact) {}
     /// A pass begins. Returns whether the passage of time changed who may evict whom.
     fn begin(&mut self, _view: &View<'_>) -> bool {
