@@ -40,7 +40,7 @@ struct Entry {
 }
 
 /// The index. It belongs to whoever queries it, and follows one cluster.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Buckets {
     groups: Vec<Group>,
     entries: Vec<Option<Entry>>,
@@ -48,12 +48,6 @@ pub struct Buckets {
     version: Option<u64>,
     /// Nodes looked at since the last [`Buckets::take_visits`].
     visits: u64,
-}
-
-impl Default for Buckets {
-    fn default() -> Self {
-        Buckets { groups: Vec::new(), entries: Vec::new(), spare: Vec::new(), version: None, visits: 0 }
-    }
 }
 
 impl Buckets {

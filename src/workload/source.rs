@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 /// What a source yields.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "one lives at a time, and nearly all are submissions")]
 pub enum Arrival {
     /// A job, with what few jobs have.
     Submit(Job, Option<Extra>),

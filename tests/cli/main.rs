@@ -1,8 +1,13 @@
 //! The command line as a user meets it: help, lists and schemas, every message about wrong input, and runs from end to end.
 
 mod messages;
+mod readme;
 mod runs;
 mod schema;
+mod smallest;
+
+// So that the example in the README is compiled here as it would stand in the library.
+use schedlab::{engine, ids, policy, registry};
 
 /// Command lines with their output, in `tests/cmd`.
 #[test]

@@ -75,29 +75,26 @@ fn every_refusal_has_its_reason() {
     let outcome = drive(&case, |_, out| {
         asked += 1;
         let (a, b, c) = (JobId(0), JobId(1), JobId(2));
-        match asked {
-            1 => {
-                out.start(c, &[slot(0, 1, 0)], &[]); //                           not submitted yet
-                out.start(a, &[slot(0, 1, 0), slot(0, 2, 1)], &[]); //            one task too many
-                out.start(a, &[slot(0, 3, 0)], &[]); //                           two GPUs for one
-                out.start(a, &[slot(7, 1, 0)], &[]); //                           no such node
-                out.start(a, &[slot(0, 4, 0)], &[]); //                           no such GPU
-                out.cordon(NodeId(1), true);
-                out.start(a, &[slot(1, 1, 0)], &[]); //                           cordoned
-                out.start(a, &[slot(0, 1, 0)], &[]);
-                out.start(b, &[slot(0, 3, 0)], &[]); //                           one of them is held
-                out.start(b, &[slot(0, 3, 0)], &[Release::Job(b)]); //            it holds nothing
-                out.start(b, &[slot(0, 3, 0)], &[Release::Job(a), Release::Job(a)]); // twice the same
-                out.scale(a, &[slot(0, 2, 1)], &[]); //                           not elastic
-                out.move_node(NodeId(0), PoolId(1)); //                           not empty
-                out.move_node(NodeId(1), PoolId(9)); //                           no such pool
-                out.reserve(b, &[slot(0, 3, 0)], at(9)); //                       not free
-                out.reserve(b, &[slot(0, 2, 0)], at(0)); //                       in the past
-                out.migrate(a, slot(0, 2, 0), slot(0, 1, 0)); //                  it does not hold that
-                out.preempt(b, PreemptReason::Rebalance); //                      it does not run
-                out.wake_at(at(0)); //                                            in the past
-            }
-            _ => {}
+        if asked == 1 {
+            out.start(c, &[slot(0, 1, 0)], &[]); //                           not submitted yet
+            out.start(a, &[slot(0, 1, 0), slot(0, 2, 1)], &[]); //            one task too many
+            out.start(a, &[slot(0, 3, 0)], &[]); //                           two GPUs for one
+            out.start(a, &[slot(7, 1, 0)], &[]); //                           no such node
+            out.start(a, &[slot(0, 4, 0)], &[]); //                           no such GPU
+            out.cordon(NodeId(1), true);
+            out.start(a, &[slot(1, 1, 0)], &[]); //                           cordoned
+            out.start(a, &[slot(0, 1, 0)], &[]);
+            out.start(b, &[slot(0, 3, 0)], &[]); //                           one of them is held
+            out.start(b, &[slot(0, 3, 0)], &[Release::Job(b)]); //            it holds nothing
+            out.start(b, &[slot(0, 3, 0)], &[Release::Job(a), Release::Job(a)]); // twice the same
+            out.scale(a, &[slot(0, 2, 1)], &[]); //                           not elastic
+            out.move_node(NodeId(0), PoolId(1)); //                           not empty
+            out.move_node(NodeId(1), PoolId(9)); //                           no such pool
+            out.reserve(b, &[slot(0, 3, 0)], at(9)); //                       not free
+            out.reserve(b, &[slot(0, 2, 0)], at(0)); //                       in the past
+            out.migrate(a, slot(0, 2, 0), slot(0, 1, 0)); //                  it does not hold that
+            out.preempt(b, PreemptReason::Rebalance); //                      it does not run
+            out.wake_at(at(0)); //                                            in the past
         }
     });
     use Refusal::*;
