@@ -3,18 +3,10 @@
 
 use super::event::Event;
 use super::jobs::Status;
-use super::run::Engine;
+use super::run::{Engine, Grant};
 use crate::cluster::{Missing, Slot};
 use crate::facts::{Fact, PreemptReason, QueueReason};
 use crate::ids::{JobId, NodeId};
-
-/// One such start.
-pub(super) struct Grant {
-    /// Its slots, each with what is still missing of it.
-    pub(super) slots: Vec<(Slot, Missing)>,
-    /// Victims that have not left yet.
-    pub(super) victims: u32,
-}
 
 impl Engine<'_> {
     /// Agrees on a start that waits for `victims` to leave. The whole was checked to fit once they have left.

@@ -3,13 +3,12 @@
 use super::case::Case;
 use super::decisions::Decisions;
 use super::event::{Event, Events};
-use super::grants::Grant;
 use super::jobs::{Jobs, Status};
 use super::outcome::{Counters, Outcome, Progress, Watch};
 use super::policy::Policy;
 use super::view::View;
 use crate::accounts::AccountTree;
-use crate::cluster::{Cluster, Slot, TaskRequest};
+use crate::cluster::{Cluster, Missing, Slot, TaskRequest};
 use crate::facts::{Fact, PreemptReason};
 use crate::ids::{JobId, ReservationId, ShapeId};
 use crate::ledger::Ledger;
@@ -68,6 +67,14 @@ pub(super) struct Engine<'a> {
     pub(super) scratch: Vec<Slot>,
     decisions: Decisions,
     pub(super) pass_ns: Vec<u32>,
+}
+
+/// A start whose GPUs are still being vacated.
+pub(super) struct Grant {
+    /// Its slots, each with what is still missing of it.
+    pub(super) slots: Vec<(Slot, Missing)>,
+    /// Victims that have not left yet.
+    pub(super) victims: u32,
 }
 
 /// Capacity that a policy holds for a queued job.

@@ -6,10 +6,12 @@
 pub mod context;
 pub mod evict;
 pub mod fill;
+mod gang;
 pub mod lend;
 pub mod order;
 pub mod pass;
 pub mod place;
+pub mod plan;
 pub mod queue;
 pub mod scale;
 mod sorted;

@@ -4,6 +4,7 @@
 
 mod columns;
 mod content;
+mod error;
 mod estimate;
 mod humane;
 mod inputs;
@@ -17,6 +18,7 @@ mod writer;
 mod tests;
 
 pub use columns::{Column, DataType, TABLES, TableDoc, outputs_md};
+pub use error::ReportError;
 pub use estimate::Estimate;
 pub use humane::duration;
 pub use inputs::inputs;
@@ -27,4 +29,4 @@ pub use summary::{
     JobsSummary, PreemptionSummary, Run, RunSummary, SpreadSummary, Summary,
 };
 pub use timing::{Decisions, RunTiming, Timing};
-pub use writer::{ReportError, RunFiles, Writer, write};
+pub use writer::{RunFiles, Writer, write};

@@ -1,7 +1,7 @@
 //! The tables of a run as Parquet files.
 
 use super::columns::{Column, DataType, TABLES};
-use super::writer::ReportError;
+use super::error::ReportError;
 use crate::engine::{Case, Outcome};
 use crate::facts::EndReason;
 use crate::ids::JobId;

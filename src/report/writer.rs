@@ -1,51 +1,14 @@
 //! The files of a result, written whole or not at all: everything goes into a directory beside the target, which takes its place
 //! at the end.
 
+use super::error::ReportError;
 use super::parquet::write_tables;
 use super::render::summary_md;
 use super::summary::Summary;
 use super::timing::Timing;
 use crate::engine::{Case, Outcome};
-use crate::ledger::LedgerError;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
-
-/// Why a result cannot be written.
-#[derive(Debug, thiserror::Error, miette::Diagnostic)]
-pub enum ReportError {
-    /// The target exists and is not a result.
-    #[error("`{}` is not a result of schedlab and is not empty", dir.display())]
-    #[diagnostic(code(report::not_ours), help("a result holds a summary.json; name another directory with `--out`"))]
-    NotOurs {
-        /// Which.
-        dir: PathBuf,
-    },
-    /// A file or directory cannot be made, written or moved.
-    #[error("cannot write `{}`", file.display())]
-    #[diagnostic(code(report::write))]
-    Write {
-        /// Which.
-        file: PathBuf,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
-    /// A table cannot be written.
-    #[error("cannot write table `{}`", file.display())]
-    #[diagnostic(code(report::table))]
-    Table {
-        /// Which.
-        file: PathBuf,
-        /// Why.
-        #[source]
-        source: polars::error::PolarsError,
-    },
-    /// A ledger cannot be written.
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Ledger(#[from] LedgerError),
-}
 
 /// What the files of one run are made of.
 #[derive(Clone, Copy)]

@@ -5,8 +5,8 @@ mod nobody;
 mod priority;
 
 use super::context::{Running, Turn};
+use super::gang::gang;
 use super::order::Order;
-use super::pass::gang;
 use super::place::Place;
 use super::sorted::Sorted;
 use crate::cluster::{Cluster, Slot};

@@ -1,10 +1,10 @@
 //! `conservative`: every job is planned when it arrives, at the earliest time that delays no earlier plan. When something ends early,
 //! the plans are compressed in queue order, and none gets later.
 
-use super::plan::{Profile, Spot};
-use super::{Build, Fill, Shadow};
+use super::{Build, Fill};
 use crate::ids::JobId;
 use crate::policy::pass::{Pass, Tried};
+use crate::policy::plan::{Profile, Shadow, Spot};
 use crate::policy::queue::{Queued, Tier};
 use crate::registry::Entry;
 use std::collections::BTreeMap;

@@ -3,10 +3,10 @@
 //!
 //! A pass in which nothing became free and no job started or stopped looks only at the jobs that arrived since.
 
-use super::shadow::{Reservation, Shadow};
 use super::{Build, Fill};
 use crate::ids::JobId;
 use crate::policy::pass::{Pass, Tried};
+use crate::policy::plan::{Reservation, Shadow};
 use crate::policy::queue::{Queued, Tier};
 use crate::registry::Entry;
 use crate::units::SimTime;
@@ -51,7 +51,7 @@ impl Fill for Easy {
         });
         let mut reservation = match same {
             Some(seen) => seen.reservation,
-            None => self.shadow.reserve(pass, head.key.job),
+            None => self.shadow.reserve(pass.view, pass.context, head.key.job),
         };
         if same.is_some() {
             backfill_fresh(pass, tier, head.key.job, &mut self.shadow, &mut reservation);
@@ -83,7 +83,7 @@ pub(super) fn start_heads(pass: &mut Pass<'_, '_>, tier: Tier) -> Option<(u32, Q
 
 /// Tries one job against the reservation; what it uses of the rest is taken off.
 fn try_one(pass: &mut Pass<'_, '_>, job: Queued, shadow: &mut Shadow, reservation: &mut Reservation) -> Tried {
-    let ends = pass.view.now().after(super::super::context::ends_after(pass.view, pass.view.job(job.key.job)));
+    let ends = pass.view.now().after(crate::policy::context::ends_after(pass.view, pass.view.job(job.key.job)));
     if ends <= reservation.at {
         return pass.backfill(job.key.job, None);
     }
@@ -130,7 +130,7 @@ fn backfill_fresh(pass: &mut Pass<'_, '_>, tier: Tier, head: JobId, shadow: &mut
         }
         if !built {
             // By nodes, the shadow is made only if someone may fit beside it.
-            *reservation = shadow.reserve(pass, head);
+            *reservation = shadow.reserve(pass.view, pass.context, head);
             built = true;
         }
         try_one(pass, job, shadow, reservation);

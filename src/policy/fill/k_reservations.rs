@@ -1,9 +1,9 @@
 //! `k-reservations`: the first k jobs that do not fit are planned at their earliest times, anew in each pass; others start if they
 //! delay none of them.
 
-use super::plan::Profile;
-use super::{Build, Fill, Shadow};
+use super::{Build, Fill};
 use crate::policy::pass::{Pass, Tried};
+use crate::policy::plan::{Profile, Shadow};
 use crate::policy::queue::Tier;
 use crate::registry::{Entry, Kind, Knob};
 

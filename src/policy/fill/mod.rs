@@ -4,15 +4,7 @@ mod conservative;
 mod easy;
 mod greedy;
 mod k_reservations;
-mod nodes;
-mod plan;
-mod shadow;
-mod steps;
 mod strict;
-
-pub(super) use nodes::take_spot;
-pub(super) use plan::Spot;
-pub use shadow::Shadow;
 
 use super::pass::Pass;
 use super::queue::Tier;

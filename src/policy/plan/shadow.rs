@@ -7,7 +7,6 @@ use crate::cluster::{Buckets, Class, Cluster, Preference, Slot, TaskRequest, bit
 use crate::engine::View;
 use crate::ids::{JobId, NodeId};
 use crate::policy::context::Context;
-use crate::policy::pass::Pass;
 use crate::units::SimTime;
 
 /// When the head should start.
@@ -55,21 +54,21 @@ impl Shadow {
     }
 
     /// Reserves for a head that does not fit now.
-    pub fn reserve(&mut self, pass: &mut Pass<'_, '_>, head: JobId) -> Reservation {
-        if pass.context.counted { self.reserve_counted(pass, head) } else { self.reserve_on_nodes(pass, head) }
+    pub fn reserve(&mut self, view: &View<'_>, context: &Context, head: JobId) -> Reservation {
+        if context.counted { self.reserve_counted(view, context, head) } else { self.reserve_on_nodes(view, context, head) }
     }
 
-    fn reserve_counted(&mut self, pass: &Pass<'_, '_>, head: JobId) -> Reservation {
-        let need = u64::from(pass.view.job(head).shape().gpus());
-        let mut free = self.idle(pass.context);
+    fn reserve_counted(&mut self, view: &View<'_>, context: &Context, head: JobId) -> Reservation {
+        let need = u64::from(view.job(head).shape().gpus());
+        let mut free = self.idle(context);
         let mut at = None;
-        for running in pass.context.running.iter() {
+        for running in context.running.iter() {
             if at.is_some_and(|at| at < running.ends) || running.ends == SimTime::NEVER {
                 break;
             }
-            free += u64::from(pass.view.job(running.job).shape().gpus());
+            free += u64::from(view.job(running.job).shape().gpus());
             if need <= free && at.is_none() {
-                at = Some(running.ends.max(pass.view.now()));
+                at = Some(running.ends.max(view.now()));
             }
         }
         match at {
@@ -78,23 +77,22 @@ impl Shadow {
         }
     }
 
-    fn reserve_on_nodes(&mut self, pass: &mut Pass<'_, '_>, head: JobId) -> Reservation {
-        self.sync(&pass.context.draft);
-        let view = pass.view;
+    fn reserve_on_nodes(&mut self, view: &View<'_>, context: &Context, head: JobId) -> Reservation {
+        self.sync(&context.draft);
         let mut at: Option<SimTime> = None;
-        for running in pass.context.running.iter().take_while(|running| running.ends != SimTime::NEVER) {
+        for running in context.running.iter().take_while(|running| running.ends != SimTime::NEVER) {
             let ends = running.ends.max(view.now());
             // Releases of the instant at which the gang first fits all count.
             if at.is_some_and(|at| at < ends) {
                 break;
             }
-            self.release(view, running.job, pass.context);
+            self.release(view, running.job, context);
             if at.is_none() && self.head_fits(view, head) {
                 at = Some(ends);
             }
         }
         let Some(at) = at else { return Reservation { at: SimTime::NEVER, extra: 0 } };
-        self.place_head(pass, head);
+        self.place_head(view, context, head);
         Reservation { at, extra: 0 }
     }
 
@@ -152,9 +150,9 @@ impl Shadow {
         }
     }
     /// Puts the head on the shadow: on nodes and GPUs that are busy now where it can, so that most stays free beside it.
-    fn place_head(&mut self, pass: &Pass<'_, '_>, head: JobId) {
+    fn place_head(&mut self, view: &View<'_>, context: &Context, head: JobId) {
         let mut slots = Vec::new();
-        self.place_gang(pass.view, head, Some(&pass.context.draft), &mut slots);
+        self.place_gang(view, head, Some(&context.draft), &mut slots);
         for slot in &slots {
             self.touched.push(slot.node);
         }

@@ -1,36 +1,15 @@
-//! Reservations in time: the profile of what will be free, by counts or by nodes, and where a job finds room in it.
+//! The profile of what will be free, by counts or by nodes.
 
 use super::nodes::NodeProfile;
+use super::spot::Spot;
 use super::steps::Steps;
 use crate::engine::View;
-use crate::ids::{JobId, NodeId};
+use crate::ids::JobId;
 use crate::policy::context::{Context, ends_after};
 use crate::units::{SimSpan, SimTime};
 
-/// Tasks of one group on one node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::policy) struct Use {
-    /// The node.
-    pub node: NodeId,
-    /// The group of the job's shape.
-    pub group: u8,
-    /// How many of its tasks.
-    pub tasks: u32,
-}
-
-/// Where and when a job is to run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::policy) struct Spot {
-    /// From when.
-    pub at: SimTime,
-    /// For how long, by the estimate.
-    pub span: SimSpan,
-    /// Its nodes; none where counts decide.
-    pub uses: Vec<Use>,
-}
-
 /// What will be free when, by the estimates and the plans made so far.
-pub(super) enum Profile {
+pub enum Profile {
     /// Any free GPUs do.
     Counts(Steps),
     /// The nodes matter.

@@ -4,7 +4,7 @@ use crate::units::{SimSpan, SimTime};
 
 /// The function. The last step holds for ever.
 #[derive(Clone, Debug)]
-pub(super) struct Steps {
+pub struct Steps {
     steps: Vec<(SimTime, i64)>,
 }
 

@@ -3,7 +3,7 @@
 //! Differs: shares of a GPU are planned by a node's free thousandths, not GPU by GPU; a share that then finds no single GPU with room
 //! starts later than planned.
 
-use super::plan::{Spot, Use};
+use super::spot::{Spot, Use};
 use crate::cluster::{Slot, TaskRequest};
 use crate::engine::View;
 use crate::ids::{JobId, NodeId};
@@ -54,7 +54,7 @@ impl Free {
 }
 
 /// The profile. Nodes in `NodeId` order; an empty list is a closed node.
-pub(super) struct NodeProfile {
+pub struct NodeProfile {
     nodes: Vec<Vec<Free>>,
 }
 
@@ -158,7 +158,7 @@ impl NodeProfile {
         }
         Some(uses)
     }
-    /// As [`super::plan::Profile::earliest`].
+    /// As [`super::profile::Profile::earliest`].
     pub fn earliest(&self, view: &View<'_>, job: JobId, span: SimSpan, now_only: bool) -> Option<Spot> {
         if let Some(uses) = self.fit(view, job, view.now(), span) {
             return Some(Spot { at: view.now(), span, uses });
@@ -171,7 +171,7 @@ impl NodeProfile {
         times.dedup();
         times.into_iter().find_map(|at| self.fit(view, job, at, span).map(|uses| Spot { at, span, uses }))
     }
-    /// As [`super::plan::Profile::take`].
+    /// As [`super::profile::Profile::take`].
     pub fn take(&mut self, view: &View<'_>, job: JobId, spot: &Spot) -> bool {
         let until = spot.at.after(spot.span);
         let shape = view.job(job).shape();
@@ -193,7 +193,7 @@ impl NodeProfile {
         }
         true
     }
-    /// As [`super::plan::Profile::give`].
+    /// As [`super::profile::Profile::give`].
     pub fn give(&mut self, view: &View<'_>, job: JobId, spot: &Spot) {
         let shape = view.job(job).shape();
         for it in &spot.uses {
@@ -204,7 +204,7 @@ impl NodeProfile {
 }
 
 /// The slots of a gang on planned nodes, taken in the draft, if they are free there now.
-pub(in crate::policy) fn take_spot(view: &View<'_>, context: &mut Context, job: JobId, spot: &Spot) -> bool {
+pub fn take_spot(view: &View<'_>, context: &mut Context, job: JobId, spot: &Spot) -> bool {
     use crate::cluster::{Class, Preference, gang};
     let shape = view.job(job).shape();
     context.slots.clear();
