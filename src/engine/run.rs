@@ -266,7 +266,7 @@ impl<'a> Engine<'a> {
                 break;
             }
             decisions.clear();
-            let timed = self.counters.passes % TIMED_PASSES == 0;
+            let timed = self.counters.passes.is_multiple_of(TIMED_PASSES);
             let before = if timed { watch.clock_ns() } else { None };
             let view = View {
                 now: self.now,

@@ -1,6 +1,6 @@
 //! What is wrong with an input, where, and what was expected.
 
-use super::tree::{Place, SourceText};
+use super::place::{Place, SourceText};
 use miette::{Diagnostic, LabeledSpan, SourceCode};
 use std::fmt;
 use std::sync::Arc;

@@ -6,6 +6,7 @@
 
 mod describe;
 mod fault;
+mod place;
 mod read;
 mod reference;
 mod schema;
@@ -14,8 +15,9 @@ mod tree;
 
 pub use describe::{Form, Part};
 pub use fault::{Fault, Faults};
+pub use place::{Place, SourceText};
 pub use read::{Filled, check, read_value};
 pub use reference::reference;
 pub use schema::{describe_values, schema};
 pub use set::Setting;
-pub use tree::{Node, Place, SourceText, Tree};
+pub use tree::{Node, Tree};

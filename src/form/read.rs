@@ -2,7 +2,8 @@
 
 use super::describe::{Form, Part};
 use super::fault::{Fault, Faults};
-use super::tree::{Node, Place, Tree};
+use super::place::Place;
+use super::tree::{Node, Tree};
 use crate::registry::{Info, Kind, Knob, Knobs, Value};
 use std::collections::BTreeMap;
 

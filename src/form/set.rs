@@ -1,7 +1,8 @@
 //! `--set KEY=VALUE`: changes of a tree before it is checked, so that they are checked like the file itself.
 
 use super::fault::{Fault, Faults};
-use super::tree::{Node, Place, SourceText, Tree};
+use super::place::{Place, SourceText};
+use super::tree::{Node, Tree};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
