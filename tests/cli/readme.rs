@@ -1,6 +1,6 @@
 //! What the README shows is what the program prints, and what it points at is there.
 //!
-//! `README_UPDATE=1 cargo test --release --test cli readme` writes the printed outputs into it.
+//! `SCHEDLAB_UPDATE=1 cargo test --release --test cli readme` writes the printed outputs into it.
 
 use super::messages::Desk;
 use super::smallest;
@@ -79,7 +79,7 @@ fn readme_shows_what_is_printed() {
         fresh += &format!("{before}```{}\n{body}```\n", block.info);
     }
     fresh += tail;
-    if std::env::var_os("README_UPDATE").is_some() {
+    if std::env::var_os("SCHEDLAB_UPDATE").is_some() {
         std::fs::write(root().join("README.md"), &fresh).unwrap();
     } else {
         similar(&fresh, &page);
@@ -89,7 +89,7 @@ fn readme_shows_what_is_printed() {
 /// Compares line by line, so that a failure shows the line and not the page.
 fn similar(fresh: &str, page: &str) {
     for (row, (new, old)) in fresh.lines().zip(page.lines()).enumerate() {
-        assert_eq!(new, old, "README.md:{}: README_UPDATE=1 updates it", row + 1);
+        assert_eq!(new, old, "README.md:{}: SCHEDLAB_UPDATE=1 updates it", row + 1);
     }
     assert_eq!(fresh.len(), page.len());
 }

@@ -107,16 +107,16 @@ fn shipped_policies_have_a_line_each_and_are_all_embedded() {
     }
 }
 
-/// The reference of scenario and policy files; `UPDATE_DOCS=1` rewrites it.
+/// The reference of scenario and policy files; `SCHEDLAB_UPDATE=1` rewrites it.
 #[test]
 fn the_reference_of_files_is_up_to_date() {
     for (file, title, form) in [("docs/scenario.md", "Scenario files", &SCENARIO), ("docs/policy.md", "Policy files", &POLICY)] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
         let text = schedlab::form::reference(title, form);
-        if std::env::var_os("UPDATE_DOCS").is_some() {
+        if std::env::var_os("SCHEDLAB_UPDATE").is_some() {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(&path, &text).unwrap();
         }
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "{file}: run this test with UPDATE_DOCS=1");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "{file}: run this test with SCHEDLAB_UPDATE=1");
     }
 }
