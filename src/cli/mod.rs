@@ -10,6 +10,7 @@ mod progress;
 mod run;
 mod schema;
 mod show;
+mod spread;
 mod trace;
 
 pub use args::Args;

@@ -32,7 +32,7 @@ impl Bars {
         match &self.all {
             // A closed stderr leaves nobody to tell.
             Some(all) => drop(all.println(text)),
-            None => eprintln!("{text}"),
+            None => super::output::say(&format!("{text}\n")),
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::args::RunArgs;
 use super::output;
 use super::progress::Bars;
+use super::spread::spread;
 use crate::audit::audit;
 use crate::engine::{Case, Policy};
 use crate::error::Error;
@@ -11,7 +12,6 @@ use crate::metrics::measure;
 use crate::policy::PolicySpec;
 use crate::report::{self, ReportError, Run, RunTiming, Summary, Timing, Writer};
 use crate::scenario::{Folders, Scenario, contract, find_policy, named_policies, policies};
-use rayon::prelude::*;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -24,21 +24,18 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
     if !args.quiet {
         scenario.notes.iter().chain(&notes).for_each(|note| bars.note(note));
     }
-    let mut pool = rayon::ThreadPoolBuilder::new();
-    if let Some(threads) = args.threads {
-        pool = pool.num_threads(usize::from(threads));
-    }
-    let pool = pool.build().map_err(|error| Error::Bug(format!("no threads: {error}")))?;
+    let threads = args.threads.map(usize::from);
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("reports").join(&scenario.name));
-    let (summary, timing, writer) = pool.install(|| {
-        let cases = cases(&scenario)?;
-        policies.iter().try_for_each(|spec| build(spec, &cases[0]).map(drop))?;
-        // What is in the way of the results is better known before the runs than after.
-        let writer = Writer::create(&out).map_err(unwritten)?;
-        let (runs, timings): (Vec<Run>, Vec<RunTiming>) = runs(&cases, &policies, args, &bars, &writer)?.into_iter().unzip();
-        let inputs = report::inputs(&cases.iter().collect::<Vec<&Case>>());
-        Ok::<_, Error>((Summary::new(&scenario.name, &inputs, &runs), Timing { runs: timings }, writer))
-    })?;
+    let cases = cases(&scenario, threads)?;
+    policies.iter().try_for_each(|spec| build(spec, &cases[0]).map(drop))?;
+    // What is in the way of the results is better known before the runs than after.
+    let writer = Writer::create(&out).map_err(unwritten)?;
+    // A run's facts go to its files as soon as it is over: only its figures stay in memory.
+    let pairs: Vec<(&PolicySpec, &Case)> = policies.iter().flat_map(|spec| cases.iter().map(move |case| (spec, case))).collect();
+    let runs = spread(&pairs, threads, |(spec, case)| one(spec, case, args, &bars, &writer))?;
+    let (runs, timings): (Vec<Run>, Vec<RunTiming>) = runs.into_iter().unzip();
+    let inputs = report::inputs(&cases.iter().collect::<Vec<&Case>>());
+    let (summary, timing) = (Summary::new(&scenario.name, &inputs, &runs), Timing { runs: timings });
     writer.finish(&summary, &timing).map_err(unwritten)?;
     if args.json {
         return output::print(&summary.to_json());
@@ -133,22 +130,9 @@ fn read_policies(
     }
 }
 
-fn cases(scenario: &Scenario) -> Result<Vec<Case>, Error> {
+fn cases(scenario: &Scenario, threads: Option<usize>) -> Result<Vec<Case>, Error> {
     let seeds: Vec<u64> = (0..scenario.seeds).map(|n| scenario.seed.wrapping_add(n)).collect();
-    seeds.par_iter().map(|seed| scenario.case(*seed)).collect()
-}
-
-/// All runs, policy by policy and seed by seed, however many threads there are. A run's facts go to its files as soon as it is
-/// over: only its figures stay in memory.
-fn runs(
-    cases: &[Case],
-    policies: &[PolicySpec],
-    args: &RunArgs,
-    bars: &Bars,
-    writer: &Writer,
-) -> Result<Vec<(Run, RunTiming)>, Error> {
-    let pairs: Vec<(&PolicySpec, &Case)> = policies.iter().flat_map(|spec| cases.iter().map(move |case| (spec, case))).collect();
-    pairs.into_par_iter().map(|(spec, case)| one(spec, case, args, bars, writer)).collect()
+    spread(&seeds, threads, |seed| scenario.case(*seed))
 }
 
 fn build(spec: &PolicySpec, case: &Case) -> Result<Box<dyn Policy>, Error> {

@@ -1,5 +1,6 @@
 //! Errors as the user sees them.
 
+use super::output;
 use crate::error::{Error, Problem};
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use std::io::IsTerminal;
@@ -7,7 +8,7 @@ use std::io::IsTerminal;
 /// Prints an error to stderr.
 pub fn error(error: &Error) {
     let color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty());
-    eprint!("{}", text(error, color));
+    output::say(&text(error, color));
 }
 
 /// An error as text: each problem with its place underlined.
@@ -22,11 +23,15 @@ pub fn text(error: &Error, color: bool) -> String {
     }
 }
 
+/// Most faults shown.
+const SHOWN_MAX: usize = 50;
+
 fn render(problems: &[Problem], color: bool) -> String {
     let theme = if color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
     let handler = GraphicalReportHandler::new_themed(theme).with_links(false).with_width(110).without_syntax_highlighting();
     let mut text = String::new();
-    for problem in problems {
+    // Each is found in its source anew: a thousand would take minutes, and nobody reads them.
+    for problem in problems.iter().take(SHOWN_MAX) {
         if !text.is_empty() {
             text.push('\n');
         }
@@ -34,6 +39,9 @@ fn render(problems: &[Problem], color: bool) -> String {
         if handler.render_report(&mut text, &**problem).is_err() {
             text.push_str(&format!("error: {problem}\n"));
         }
+    }
+    if SHOWN_MAX < problems.len() {
+        text.push_str(&format!("\nand {} more", problems.len() - SHOWN_MAX));
     }
     if 1 < problems.len() {
         text.push_str(&format!("\n{} faults; nothing was written\n", problems.len()));
@@ -53,5 +61,5 @@ pub fn panicked(info: &std::panic::PanicHookInfo<'_>) {
     let payload = info.payload();
     let message = payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     let place = info.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();
-    eprintln!("{}", bug(&format!("{}{place}", message.unwrap_or("no message"))));
+    output::say(&format!("{}\n", bug(&format!("{}{place}", message.unwrap_or("no message")))));
 }

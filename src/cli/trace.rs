@@ -18,16 +18,26 @@ pub fn trace(args: &TraceArgs) -> Result<(), Error> {
             let mut catalog = Catalog::default();
             let import = read(input, format.as_deref(), *max_gpus_per_task, &mut catalog)?;
             output::write_file(to, |out| trace::write_native(&import.workload, &catalog, out))?;
-            output::print(&format!("{}  written to       {}\n", import.report, to.display()))
+            told(to, &format!("{}  written to       {}\n", import.report, to.display()))
         }
         TraceCommand::Synth { scenario, output: to, seed, settings } => {
             let settings = run::settings(settings)?;
             let scenario = Scenario::load(scenario, &run::for_scenario(&settings))?;
             let case = scenario.case(seed.unwrap_or(scenario.seed))?;
             output::write_file(to, |out| trace::write_native(&case.workload, &case.catalog, out))?;
-            output::print(&format!("{} jobs written to {}\n", case.workload.jobs.len(), to.display()))
+            told(to, &format!("{} jobs written to {}\n", case.workload.jobs.len(), to.display()))
         }
     }
+}
+
+/// What was done, on stdout unless the data went there.
+fn told(to: &Path, text: &str) -> Result<(), Error> {
+    let data_there = to.as_os_str() == "-" || to == Path::new("/dev/stdout");
+    if data_there {
+        output::say(text);
+        return Ok(());
+    }
+    output::print(text)
 }
 
 fn read(file: &Path, format: Option<&str>, max_gpus_per_task: u8, catalog: &mut Catalog) -> Result<Import, Error> {

@@ -48,13 +48,17 @@ impl Default for ModelSpec {
 pub enum HealthEvent {
     /// The node fails: its work is lost at once.
     NodeDown(NodeId),
-    /// The node is whole again, all its GPUs healthy.
+    /// One failure of the node is over; it comes back when nothing else keeps it down.
+    NodeBack(NodeId),
+    /// The node is whole again, whatever it was that kept it down, and all its GPUs are healthy; a window over it still stands.
     NodeUp(NodeId),
     /// The node takes no new work; it goes down for repair when it is empty (the policy decides who leaves when).
     NodeDrain(NodeId),
     /// One GPU fails: work on it is lost at once.
     GpuDown(GpuId),
-    /// One GPU is healthy again.
+    /// One failure of the GPU is over; it is healthy again when it was the only one.
+    GpuBack(GpuId),
+    /// One GPU is healthy again, however often it failed.
     GpuUp(GpuId),
 }
 

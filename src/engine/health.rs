@@ -1,10 +1,16 @@
 //! What happens to machines, shares and demand: failures, drains, repairs, windows, and the scheduled changes.
 
 use super::event::Event;
-use super::run::Engine;
+use super::run::{Engine, Outage};
 use crate::cluster::{HealthEvent, NodeState};
 use crate::facts::{Fact, PreemptReason};
 use crate::ids::{GpuId, JobId, NodeId, ReservationId};
+
+impl Outage {
+    fn is_any(self) -> bool {
+        0 < self.failures || self.drained || 0 < self.windows
+    }
+}
 
 impl Engine<'_> {
     pub(super) fn health(&mut self, row: u32) {
@@ -14,10 +20,28 @@ impl Engine<'_> {
             self.events.push(*at, Event::Health { row: row + 1 });
         }
         match event {
-            HealthEvent::NodeDown(node) => self.node_down(node),
+            HealthEvent::NodeDown(node) => {
+                self.outages[node.index()].failures += 1;
+                self.settle_node(node);
+            }
+            HealthEvent::NodeBack(node) => {
+                let outage = &mut self.outages[node.index()];
+                outage.failures = outage.failures.saturating_sub(1);
+                self.settle_node(node);
+            }
             HealthEvent::NodeUp(node) => self.node_up(node),
             HealthEvent::NodeDrain(node) => self.node_drain(node),
-            HealthEvent::GpuDown(gpu) => self.gpu_down(gpu),
+            HealthEvent::GpuDown(gpu) => {
+                *self.gpu_failures.entry(gpu).or_default() += 1;
+                self.gpu_down(gpu);
+            }
+            HealthEvent::GpuBack(gpu) => {
+                let failures = self.gpu_failures.entry(gpu).or_default();
+                *failures = failures.saturating_sub(1);
+                if *failures == 0 {
+                    self.gpu_up(gpu);
+                }
+            }
             HealthEvent::GpuUp(gpu) => self.gpu_up(gpu),
         }
     }
@@ -31,30 +55,37 @@ impl Engine<'_> {
         jobs
     }
 
-    pub(super) fn node_down(&mut self, node: NodeId) {
-        if self.cluster.node(node).state == NodeState::Down {
-            return;
-        }
-        self.drop_grants_on(node);
-        self.drop_reservations_on(node);
-        for job in self.jobs_on(node, |_| true) {
-            self.break_attempt(job, node);
-        }
-        self.set_state(node, NodeState::Down);
-    }
-
-    pub(super) fn node_up(&mut self, node: NodeId) {
-        self.repairs[node.index()] += 1;
-        let row = *self.cluster.node(node);
-        for index in 0..row.gpus {
-            if row.healthy >> index & 1 == 0 {
-                self.cluster.set_health(node, index, true);
-                self.tell(&Fact::GpuChanged { gpu: GpuId { node, index }, healthy: true });
+    /// Takes a node down if anything keeps it down, and back up if nothing does any more.
+    fn settle_node(&mut self, node: NodeId) {
+        let down = self.outages[node.index()].is_any();
+        let state = self.cluster.node(node).state;
+        if down && state != NodeState::Down {
+            self.drop_grants_on(node);
+            self.drop_reservations_on(node);
+            for job in self.jobs_on(node, |_| true) {
+                self.break_attempt(job, node);
             }
-        }
-        if row.state != NodeState::Up && !self.in_maintenance(node) {
+            // A draining node that its last job left has gone down by itself.
+            if self.cluster.node(node).state != NodeState::Down {
+                self.set_state(node, NodeState::Down);
+            }
+        } else if !down && state == NodeState::Down {
             self.set_state(node, NodeState::Up);
         }
+    }
+
+    /// Makes a node whole: what failed, drained or broke of it is mended.
+    fn node_up(&mut self, node: NodeId) {
+        self.repairs[node.index()] += 1;
+        let outage = &mut self.outages[node.index()];
+        (outage.failures, outage.drained) = (0, false);
+        for index in 0..self.cluster.node(node).gpus {
+            self.gpu_up(GpuId { node, index });
+        }
+        if self.cluster.node(node).state == NodeState::Draining {
+            self.set_state(node, NodeState::Up);
+        }
+        self.settle_node(node);
     }
 
     fn node_drain(&mut self, node: NodeId) {
@@ -77,6 +108,7 @@ impl Engine<'_> {
         if row.state != NodeState::Draining || row.held != 0 {
             return;
         }
+        self.outages[node.index()].drained = true;
         self.set_state(node, NodeState::Down);
         if let Some(repair) = self.case.engine.repair {
             self.repairs[node.index()] += 1;
@@ -106,6 +138,7 @@ impl Engine<'_> {
     }
 
     fn gpu_up(&mut self, gpu: GpuId) {
+        self.gpu_failures.remove(&gpu);
         if self.cluster.node(gpu.node).healthy >> gpu.index & 1 == 0 {
             self.cluster.set_health(gpu.node, gpu.index, true);
             self.tell(&Fact::GpuChanged { gpu, healthy: true });
@@ -124,8 +157,9 @@ impl Engine<'_> {
                     self.preempt_now(job, None, PreemptReason::Window);
                 }
             }
-            if spec.account.is_none() && self.cluster.node(node).state != NodeState::Down {
-                self.set_state(node, NodeState::Down);
+            if spec.account.is_none() {
+                self.outages[node.index()].windows += 1;
+                self.settle_node(node);
             }
         }
     }
@@ -136,18 +170,10 @@ impl Engine<'_> {
         let spec = self.case.cluster.windows[window.index()].clone();
         if spec.account.is_none() {
             for &node in &spec.nodes {
-                if self.cluster.node(node).state == NodeState::Down {
-                    self.node_up(node);
-                }
+                self.outages[node.index()].windows -= 1;
+                self.settle_node(node);
             }
         }
-    }
-
-    fn in_maintenance(&self, node: NodeId) -> bool {
-        self.active_windows.iter().any(|window| {
-            let spec = &self.case.cluster.windows[window.index()];
-            spec.account.is_none() && spec.nodes.contains(&node)
-        })
     }
 
     /// Whether a window that is open now keeps `job` off `node`.

@@ -10,7 +10,7 @@ use super::view::View;
 use crate::accounts::AccountTree;
 use crate::cluster::{Cluster, Missing, Slot, TaskRequest};
 use crate::facts::{Fact, PreemptReason};
-use crate::ids::{JobId, ReservationId, ShapeId};
+use crate::ids::{GpuId, JobId, ReservationId, ShapeId};
 use crate::ledger::Ledger;
 use crate::units::{MilliGpu, SimTime};
 use crate::workload::Source;
@@ -57,6 +57,10 @@ pub(super) struct Engine<'a> {
     pub(super) dependants: BTreeMap<JobId, Vec<JobId>>,
     /// Counts the repairs of each node, so that a stale end of one is known.
     pub(super) repairs: Vec<u32>,
+    /// What keeps each node down.
+    pub(super) outages: Vec<Outage>,
+    /// Failures of GPUs that are not over, if there is more to know than healthy or not.
+    pub(super) gpu_failures: BTreeMap<GpuId, u32>,
     pub(super) active_windows: Vec<ReservationId>,
     /// Whether each shape can ever fit, once asked.
     pub(super) fits_ever: Vec<Option<bool>>,
@@ -75,6 +79,17 @@ pub(super) struct Grant {
     pub(super) slots: Vec<(Slot, Missing)>,
     /// Victims that have not left yet.
     pub(super) victims: u32,
+}
+
+/// What keeps a node down.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Outage {
+    /// Failures that are not over.
+    pub(super) failures: u32,
+    /// It was drained and is not yet repaired.
+    pub(super) drained: bool,
+    /// Maintenance windows over it.
+    pub(super) windows: u32,
 }
 
 /// Capacity that a policy holds for a queued job.
@@ -119,6 +134,8 @@ impl<'a> Engine<'a> {
             reservations_made: 0,
             dependants: BTreeMap::new(),
             repairs: vec![0; case.cluster.nodes.len()],
+            outages: vec![Outage::default(); case.cluster.nodes.len()],
+            gpu_failures: BTreeMap::new(),
             active_windows: Vec::new(),
             fits_ever: vec![None; case.catalog.shapes.len()],
             next_wake: SimTime::NEVER,
@@ -161,8 +178,8 @@ impl<'a> Engine<'a> {
                 (Some(at), None) | (None, Some(at)) => at,
                 (None, None) => return,
             };
-            // Asking again is all that is left, and nobody waits.
-            if self.queued == 0 && self.source.peek().is_none() && self.events.len() == self.wakes {
+            // Everyone is over and nobody comes: what may still happen to the machines, or wake the policy, is not of the run.
+            if self.over == self.jobs.len() as u64 && self.source.peek().is_none() {
                 return;
             }
             if until <= next {

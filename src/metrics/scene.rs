@@ -182,7 +182,8 @@ impl<'a> Scene<'a> {
             spare: Vec::new(),
             freed: Vec::new(),
             at: SimTime::ZERO,
-            span: (from, until.min(outcome.end)),
+            // A warm-up longer than the run leaves nothing to measure.
+            span: (from.min(outcome.end), until.min(outcome.end).max(from.min(outcome.end))),
         }
     }
 

@@ -99,9 +99,9 @@ impl Policy for Staged {
             fill.fill(&mut pass, Tier::Unallocated);
         }
         out.count_visits(place.take_visits());
-        if self.timed && !context.queue.is_empty() {
+        if !context.queue.is_empty() {
             let interval = view.pass_interval();
-            if SimSpan::ZERO < interval {
+            if self.timed && SimSpan::ZERO < interval {
                 out.wake_at(view.now().after(interval));
             }
             if let Some(at) = order.changes_at(view).filter(|at| view.now() < *at) {

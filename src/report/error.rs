@@ -8,8 +8,11 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 pub enum ReportError {
     /// The target exists and is not a result.
-    #[error("`{}` is not a result of schedlab and is not empty", dir.display())]
-    #[diagnostic(code(report::not_ours), help("a result holds a summary.json; name another directory with `--out`"))]
+    #[error("`{}` holds something that is not a result of schedlab", dir.display())]
+    #[diagnostic(
+        code(report::not_ours),
+        help("a result is replaced whole; name another directory with `--out`, or move what is not part of one")
+    )]
     NotOurs {
         /// Which.
         dir: PathBuf,

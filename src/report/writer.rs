@@ -1,6 +1,7 @@
 //! The files of a result, written whole or not at all: everything goes into a directory beside the target, which takes its place
 //! at the end.
 
+use super::columns::TABLES;
 use super::error::ReportError;
 use super::parquet::write_tables;
 use super::render::summary_md;
@@ -8,6 +9,7 @@ use super::summary::Summary;
 use super::timing::Timing;
 use crate::engine::{Case, Outcome};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// What the files of one run are made of.
@@ -42,11 +44,10 @@ impl Writer {
     ///
     /// - Errors: `dir` is a file, or a directory that holds something else than a result.
     pub fn create(dir: &Path) -> Result<Writer, ReportError> {
-        if dir.exists() {
-            let entries = fs::read_dir(dir).map_err(|source| ReportError::Write { file: dir.into(), source })?;
-            if !dir.join(SUMMARY).is_file() && 0 < entries.count() {
-                return Err(ReportError::NotOurs { dir: dir.into() });
-            }
+        // A link stays a link: what it names is replaced.
+        let dir = &dir.canonicalize().unwrap_or_else(|_| dir.to_path_buf());
+        if dir.exists() && !is_ours(dir).map_err(|source| ReportError::Write { file: dir.clone(), source })? {
+            return Err(ReportError::NotOurs { dir: dir.clone() });
         }
         let partial = beside(dir, "partial");
         let wrong = |source| ReportError::Write { file: partial.clone(), source };
@@ -104,6 +105,36 @@ impl Drop for Writer {
 }
 
 const SUMMARY: &str = "summary.json";
+
+/// Whether a directory holds nothing that is not part of a result, so that it may be replaced.
+fn is_ours(dir: &Path) -> io::Result<bool> {
+    let named = |name: &str| [SUMMARY, "summary.md", "timing.json", "report.html"].contains(&name);
+    let part = |name: &str| name == "ledger" || TABLES.iter().any(|table| table.file == name);
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        if !entry.file_type()?.is_dir() {
+            if !named(&entry.file_name().to_string_lossy()) {
+                return Ok(false);
+            }
+            continue;
+        }
+        for seed in fs::read_dir(entry.path())? {
+            let seed = seed?;
+            let numbered = seed.file_name().to_string_lossy().parse::<u64>().is_ok();
+            if !numbered || !seed.file_type()?.is_dir() {
+                return Ok(false);
+            }
+            for file in fs::read_dir(seed.path())? {
+                if !part(&file?.file_name().to_string_lossy()) {
+                    return Ok(false);
+                }
+            }
+        }
+    }
+    // An empty folder, or one with a summary that is one of ours.
+    let Ok(text) = fs::read_to_string(dir.join(SUMMARY)) else { return Ok(fs::read_dir(dir)?.next().is_none()) };
+    Ok(text.contains("\"schedlab\""))
+}
 
 /// A hidden sibling of `dir`, of this process.
 fn beside(dir: &Path, what: &str) -> PathBuf {

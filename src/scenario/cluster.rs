@@ -161,10 +161,10 @@ pub fn health(cluster: &Filled, nodes: &[NodeSpec], names: &NodeNames, faults: &
                 faults.push(fault.at(table.place("gpu"), format!("it has {} GPUs, counted from 0", nodes[node.index()].gpus)));
             }
             let (event, back) = match what {
-                "down" => (HealthEvent::NodeDown(node), HealthEvent::NodeUp(node)),
+                "down" => (HealthEvent::NodeDown(node), HealthEvent::NodeBack(node)),
                 "up" => (HealthEvent::NodeUp(node), HealthEvent::NodeUp(node)),
                 "drain" => (HealthEvent::NodeDrain(node), HealthEvent::NodeUp(node)),
-                "gpu-down" => (HealthEvent::GpuDown(gpu), HealthEvent::GpuUp(gpu)),
+                "gpu-down" => (HealthEvent::GpuDown(gpu), HealthEvent::GpuBack(gpu)),
                 _ => (HealthEvent::GpuUp(gpu), HealthEvent::GpuUp(gpu)),
             };
             events.push((at, event));
@@ -232,9 +232,11 @@ pub fn subset(spec: &ClusterSpec, keep: &[NodeId]) -> ClusterSpec {
     let health = spec.health.iter().filter_map(|(at, event)| {
         let event = match *event {
             HealthEvent::NodeDown(node) => HealthEvent::NodeDown(rows[node.index()]?),
+            HealthEvent::NodeBack(node) => HealthEvent::NodeBack(rows[node.index()]?),
             HealthEvent::NodeUp(node) => HealthEvent::NodeUp(rows[node.index()]?),
             HealthEvent::NodeDrain(node) => HealthEvent::NodeDrain(rows[node.index()]?),
             HealthEvent::GpuDown(gpu) => HealthEvent::GpuDown(move_gpu(gpu)?),
+            HealthEvent::GpuBack(gpu) => HealthEvent::GpuBack(move_gpu(gpu)?),
             HealthEvent::GpuUp(gpu) => HealthEvent::GpuUp(move_gpu(gpu)?),
         };
         Some((*at, event))

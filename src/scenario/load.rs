@@ -51,6 +51,10 @@ impl Scenario {
         let mut faults = Faults::new();
         let name = path.display().to_string();
         let Some(mut root) = Node::read_file(path, &name, &mut faults) else { return Err(faults.into()) };
+        if !faults.is_empty() {
+            // What is missing behind a syntax error is not known.
+            return Err(faults.into());
+        }
         for setting in settings {
             setting.apply(&mut root, &mut faults);
         }

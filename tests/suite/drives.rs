@@ -261,7 +261,7 @@ fn work_moves_from_node_to_node_and_nodes_from_pool_to_pool() {
 #[test]
 fn nodes_and_gpus_fail_drain_and_come_back() {
     let mut bench = Bench::new(2, 2)
-        .jobs("A at 0: 1 gpus 4 s | B at 0: 1 gpus 4 s | C at 0: 1 gpus 4 s | D at 0: 1 gpus 2 s")
+        .jobs("A at 0: 1 gpus 4 s | B at 0: 1 gpus 4 s | C at 0: 1 gpus 4 s | D at 0: 1 gpus 2 s | E at 9: 1 gpus 1 s")
         .engine(|engine| engine.repair = Some(SimSpan::from_secs(1)));
     let gpu = GpuId { node: NodeId(0), index: 1 };
     bench.cluster.health = vec![
@@ -273,7 +273,7 @@ fn nodes_and_gpus_fail_drain_and_come_back() {
     ];
     let outcome = drive(&bench.case(), start_queued);
     // B loses nothing that is durable (checkpoint 0) but waits until A is done, node 1 drains until D and C are done and is repaired.
-    assert_eq!(timeline(&bench, &outcome), "AAAABBB.\nB.......\nCCCC....\nDD......");
+    assert_eq!(timeline(&bench, &outcome), "AAAABBB..E\nB.........\nCCCC......\nDD........");
     let told = facts(&outcome);
     assert!(told.contains(&(1, Fact::Broken { job: JobId(1), node: NodeId(0), lost: SimSpan::ZERO })));
     assert!(told.contains(&(1, Fact::Queued { job: JobId(1), reason: QueueReason::AfterFailure })));
@@ -283,6 +283,31 @@ fn nodes_and_gpus_fail_drain_and_come_back() {
         .collect();
     use schedlab::cluster::NodeState::*;
     assert_eq!(states, [(1, 1, Draining), (4, 1, Down), (5, 1, Up), (7, 0, Down), (8, 0, Up)]);
+}
+
+#[test]
+fn what_keeps_a_node_down_ends_one_by_one() {
+    // Two failures and a window overlap: the node is back when the last of them is over, the GPU when both of its failures are.
+    let node = NodeId(0);
+    let gpu = GpuId { node, index: 0 };
+    let mut bench = Bench::new(1, 1).jobs("A at 2: 1 gpus 1 s");
+    bench.cluster.windows = vec![Window { from: at(3), until: at(6), nodes: vec![node], account: None }];
+    bench.cluster.health = vec![
+        (at(1), HealthEvent::NodeDown(node)),
+        (at(1), HealthEvent::GpuDown(gpu)),
+        (at(2), HealthEvent::NodeDown(node)),
+        (at(2), HealthEvent::GpuDown(gpu)),
+        (at(4), HealthEvent::NodeBack(node)),
+        (at(5), HealthEvent::GpuBack(gpu)),
+        (at(8), HealthEvent::NodeBack(node)),
+        (at(9), HealthEvent::GpuBack(gpu)),
+    ];
+    assert_eq!(timeline(&bench, &drive(&bench.case(), start_queued)), ".........A");
+    // A drained node that nobody repairs is not brought back by the end of a window.
+    let mut bench = Bench::new(1, 1).jobs("A at 2: 1 gpus 1 s");
+    bench.cluster.windows = vec![Window { from: at(3), until: at(6), nodes: vec![node], account: None }];
+    bench.cluster.health = vec![(at(1), HealthEvent::NodeDrain(node)), (at(8), HealthEvent::NodeUp(node))];
+    assert_eq!(timeline(&bench, &drive(&bench.case(), start_queued)), "........A");
 }
 
 #[test]

@@ -20,11 +20,13 @@ pub const ENTRY: Entry<Build> = Entry {
     needs: &[],
     provides: &[],
     timed: false,
-    build: |_knobs, _case| Box::new(Easy { shadow: Shadow::default(), seen: None }),
+    build: |_knobs, _case| Box::new(Easy { shadow: Shadow::default(), fresh: Vec::new(), seen: None }),
 };
 
 struct Easy {
     shadow: Shadow,
+    /// Arrivals being tried, kept as a buffer.
+    fresh: Vec<(u32, Queued)>,
     /// The reservation, and the state of things when all that waited had been tried against it.
     seen: Option<Seen>,
 }
@@ -54,7 +56,10 @@ impl Fill for Easy {
             None => self.shadow.reserve(pass.view, pass.context, head.key.job),
         };
         if same.is_some() {
-            backfill_fresh(pass, tier, head.key.job, &mut self.shadow, &mut reservation);
+            let mut fresh = std::mem::take(&mut self.fresh);
+            fresh_jobs(pass, tier, &mut fresh);
+            backfill_fresh(pass, head.key.job, &mut fresh, &mut self.shadow, &mut reservation);
+            self.fresh = fresh;
         } else {
             backfill_all(pass, tier, at, head, &mut self.shadow, &mut reservation);
         }
@@ -104,17 +109,22 @@ fn try_one(pass: &mut Pass<'_, '_>, job: Queued, shadow: &mut Shadow, reservatio
     pass.backfill(job.key.job, Some(shadow))
 }
 
-/// Tries the jobs that arrived since the last pass, in order.
-fn backfill_fresh(pass: &mut Pass<'_, '_>, tier: Tier, head: JobId, shadow: &mut Shadow, reservation: &mut Reservation) {
-    let mut fresh: Vec<(u32, Queued)> = Vec::new();
-    for at in 0..pass.context.fresh.len() {
-        let job = pass.context.fresh[at];
-        if let Some((bucket, queued)) = pass.context.queue.place(job)
-            && pass.context.queue.bucket(bucket).tier == tier
-        {
-            fresh.push((bucket, queued));
-        }
-    }
+/// The waiting jobs of a tier that arrived since the last pass.
+fn fresh_jobs(pass: &Pass<'_, '_>, tier: Tier, fresh: &mut Vec<(u32, Queued)>) {
+    fresh.clear();
+    let queue = &pass.context.queue;
+    let places = pass.context.fresh.iter().filter_map(|job| queue.place(*job));
+    fresh.extend(places.filter(|(bucket, _)| queue.bucket(*bucket).tier == tier));
+}
+
+/// Tries the jobs that arrived since the last pass, in order; none is left.
+fn backfill_fresh(
+    pass: &mut Pass<'_, '_>,
+    head: JobId,
+    fresh: &mut Vec<(u32, Queued)>,
+    shadow: &mut Shadow,
+    reservation: &mut Reservation,
+) {
     let mut built = pass.context.counted;
     while !fresh.is_empty() {
         let mut best = 0;

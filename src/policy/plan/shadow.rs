@@ -26,6 +26,8 @@ pub struct Shadow {
     seen: u64,
     touched: Vec<NodeId>,
     idle: Buckets,
+    /// Slots of the head being placed, kept as a buffer.
+    slots: Vec<Slot>,
 }
 
 impl Shadow {
@@ -136,9 +138,11 @@ impl Shadow {
         if !shape.groups.iter().all(|group| self.index.room_for(group)) {
             return false;
         }
-        let mut slots = Vec::new();
+        let mut slots = std::mem::take(&mut self.slots);
+        slots.clear();
         let fits = self.place_gang(view, head, None, &mut slots);
         self.give_back(view, head, &slots);
+        self.slots = slots;
         fits
     }
     fn give_back(&mut self, view: &View<'_>, head: JobId, slots: &[Slot]) {
@@ -151,11 +155,11 @@ impl Shadow {
     }
     /// Puts the head on the shadow: on nodes and GPUs that are busy now where it can, so that most stays free beside it.
     fn place_head(&mut self, view: &View<'_>, context: &Context, head: JobId) {
-        let mut slots = Vec::new();
+        let mut slots = std::mem::take(&mut self.slots);
+        slots.clear();
         self.place_gang(view, head, Some(&context.draft), &mut slots);
-        for slot in &slots {
-            self.touched.push(slot.node);
-        }
+        self.touched.extend(slots.iter().map(|slot| slot.node));
+        self.slots = slots;
     }
     /// Places a gang on the shadow and leaves it taken. `now`: the cluster whose free GPUs are to be spared.
     fn place_gang(&mut self, view: &View<'_>, head: JobId, now: Option<&Cluster>, slots: &mut Vec<Slot>) -> bool {
@@ -173,7 +177,7 @@ impl Shadow {
                     other => other,
                 };
                 let Some(node) = found else {
-                    self.give_back(view, head, &slots.clone());
+                    self.give_back(view, head, slots);
                     slots.clear();
                     return false;
                 };
