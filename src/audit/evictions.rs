@@ -39,7 +39,7 @@ impl Evictions {
                     self.followed += 1;
                 }
             }
-            Fact::Claimed { job, slot } => self.claimed(job, slot),
+            Fact::Claimed { job, slot } => self.claimed(job, slot, faults),
             Fact::CalledOff { job } | Fact::Ended { job, .. } | Fact::Broken { job, .. } => {
                 self.open.remove(&job);
             }
@@ -49,13 +49,16 @@ impl Evictions {
         }
     }
 
-    fn claimed(&mut self, job: JobId, slot: Slot) {
+    fn claimed(&mut self, job: JobId, slot: Slot, faults: &Faults) {
+        // Room may have been made in CPU or memory: then any task on the node that asks for some takes it.
+        let shape = &faults.case.catalog.shapes.rows()[faults.jobs[job.index()].shape.index()];
+        let more = |it: &crate::cluster::TaskGroup| 0 < it.request.cpu_milli || 0 < it.request.memory_mib;
+        let asks_more = shape.groups.get(usize::from(slot.group)).is_some_and(more);
         for (&newcomer, victims) in &mut self.open {
             for victim in victims.iter_mut().filter(|victim| !victim.settled) {
                 if newcomer == job {
                     let meets = |left: &Slot| left.node == slot.node && (left.gpus == slot.gpus || left.gpus & slot.gpus != 0);
-                    // A victim without GPUs made room in CPU or memory: any task on its node takes it.
-                    let room = |left: &Slot| left.node == slot.node && left.gpus == 0;
+                    let room = |left: &Slot| left.node == slot.node && (left.gpus == 0 || asks_more);
                     victim.settled = victim.left.iter().any(|left| meets(left) || room(left));
                 } else {
                     for left in victim.left.iter_mut().filter(|left| left.node == slot.node && left.milli == 1000) {

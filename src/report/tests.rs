@@ -468,7 +468,7 @@ fn what_is_not_a_result_is_not_replaced() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("thesis.tex"), "").unwrap();
     let error = Writer::create(dir.path()).unwrap_err();
-    assert!(error.to_string().ends_with("is not a result of schedlab and is not empty"), "{error}");
+    assert!(error.to_string().ends_with("holds something that is not a result of schedlab"), "{error}");
     let file = dir.path().join("thesis.tex");
     assert!(matches!(Writer::create(&file), Err(ReportError::Write { .. })));
 
@@ -479,6 +479,15 @@ fn what_is_not_a_result_is_not_replaced() {
     fs::create_dir(&target).unwrap();
     Writer::create(&target).unwrap().finish(&summary(), &Timing::default()).unwrap();
     assert!(target.join("summary.json").is_file());
+    // A result to which someone added a file of their own is no longer ours to delete; nor is another program's summary.
+    drop(Writer::create(&target).unwrap());
+    fs::create_dir_all(target.join("fcfs/1")).unwrap();
+    fs::write(target.join("fcfs/1/notes.txt"), "").unwrap();
+    assert!(matches!(Writer::create(&target), Err(ReportError::NotOurs { .. })));
+    let other = dir.path().join("other");
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("summary.json"), "{\"mine\": 1}").unwrap();
+    assert!(matches!(Writer::create(&other), Err(ReportError::NotOurs { .. })));
 }
 
 /// `SCHEDLAB_UPDATE=1` writes the text anew.

@@ -18,6 +18,9 @@ struct Row {
     share: f64,
 }
 
+/// The largest share: sums and products of shares stay far from what a double holds.
+pub const SHARE_MAX: f64 = 1e12;
+
 /// What `[accounts]` says. Without rows, each account that the work names is a leaf, all with equal shares.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
@@ -89,7 +92,7 @@ impl Plan {
                     Tree::Int(text) | Tree::Float(text) | Tree::Raw(text) => text.replace('_', "").parse::<f64>().ok(),
                     _ => None,
                 };
-                match text.filter(|share| (0.0..f64::INFINITY).contains(share)) {
+                match text.filter(|share| (0.0..=SHARE_MAX).contains(share)) {
                     Some(share) => self.rows[row].share = share,
                     None => {
                         let fault = Fault::new(format!("`{name}` has no valid share"));
@@ -111,8 +114,8 @@ impl Plan {
             let record = record.map_err(|error| error.to_string())?;
             let line = record.position().map_or(0, csv::Position::line);
             let path = record[account].to_owned();
-            let value: Option<f64> = record[share].parse().ok().filter(|it| (0.0..f64::INFINITY).contains(it));
-            let value = value.ok_or(format!("line {line}: share `{}` is not a number from 0", &record[share]))?;
+            let value: Option<f64> = record[share].parse().ok().filter(|it| (0.0..=SHARE_MAX).contains(it));
+            let value = value.ok_or(format!("line {line}: share `{}` is not a number from 0 to {SHARE_MAX}", &record[share]))?;
             if path.is_empty() || path.split('/').any(str::is_empty) {
                 return Err(format!("line {line}: `{path}` is not the path of an account"));
             }

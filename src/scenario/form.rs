@@ -173,7 +173,11 @@ const CHANGE: Form = Form {
         &[
             Knob::optional("at", "when", Kind::SPAN),
             Knob::optional("account", "whose", Kind::Text),
-            Knob::optional("share", "the new share, relative to siblings", NOT_NEGATIVE),
+            Knob::optional(
+                "share",
+                "the new share, relative to siblings",
+                Kind::Float { min: 0.0, max: super::accounts::SHARE_MAX },
+            ),
         ],
     )
 };

@@ -92,8 +92,8 @@ fn events_come_by_time_and_bring_back_what_they_took() {
             (hour(1), HealthEvent::GpuDown(GpuId { node: NodeId(1), index: 7 })),
             (hour(2), HealthEvent::NodeDown(NodeId(0))),
             (hour(2), HealthEvent::NodeDown(NodeId(2))),
-            (hour(3), HealthEvent::NodeUp(NodeId(0))),
-            (hour(3), HealthEvent::NodeUp(NodeId(2))),
+            (hour(3), HealthEvent::NodeBack(NodeId(0))),
+            (hour(3), HealthEvent::NodeBack(NodeId(2))),
         ]
     );
     let account = case.cluster.windows[0].account.unwrap();

@@ -147,7 +147,7 @@ fn settings_are_checked_like_the_file() {
 }
 
 #[test]
-fn what_is_not_toml_is_shown_with_what_else_is_wrong() {
+fn what_is_not_toml_is_shown_alone() {
     insta::assert_snapshot!(of_scenario(&format!("{CLUSTER}{JOB}gpus = = 3\nclas = \"x\"\nat = 2024-01-01\n")));
 }
 

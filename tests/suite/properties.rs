@@ -206,3 +206,20 @@ fn every_default_of_every_knob_is_of_its_kind() {
         }
     }
 }
+
+#[test]
+fn a_warm_up_longer_than_the_run_measures_nothing() {
+    let bench = Bench::new(1, 1).jobs("A at 0: 1 gpus 1 s");
+    let mut case = bench.case();
+    case.measured = Some((SimTime::from_secs(10), SimTime::NEVER));
+    let measured = schedlab::metrics::measure(&case, &bench.run(&policy("fifo", "strict", "first-fit", "nobody")));
+    assert_eq!((measured.jobs.submitted, measured.jobs.measured), (1, 0));
+    assert_eq!(measured.capacity.occupancy, None);
+}
+
+#[test]
+fn machines_that_change_after_the_last_job_do_not_lengthen_the_run() {
+    let mut bench = Bench::new(1, 1).jobs("A at 0: 1 gpus 1 s");
+    bench.cluster.health = vec![(SimTime::from_secs(86_400), schedlab::cluster::HealthEvent::NodeUp(schedlab::ids::NodeId(0)))];
+    assert_eq!(bench.run(&policy("fifo", "strict", "first-fit", "nobody")).end, SimTime::from_secs(1));
+}
