@@ -3,6 +3,7 @@
 use super::bench::{Bench, policy};
 use super::cases::{any_case, any_policy, every_policy};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use rayon::prelude::*;
 use schedlab::audit::audit;
 use schedlab::cluster::Cluster;
@@ -12,6 +13,17 @@ use schedlab::ids::JobId;
 use schedlab::policy::{PolicySpec, Stage};
 use schedlab::registry::Value;
 use schedlab::units::{SimSpan, SimTime};
+
+/// The same cases every time, so that a change is judged by what it changes; `PROPTEST_CASES` and `PROPTEST_RNG_SEED` look further.
+fn config() -> ProptestConfig {
+    let given = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    ProptestConfig {
+        cases: given("PROPTEST_CASES").map_or(1500, |cases| cases as u32),
+        rng_seed: RngSeed::Fixed(given("PROPTEST_RNG_SEED").unwrap_or(1)),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
 
 fn scanning(policy: &PolicySpec) -> PolicySpec {
     let mut policy = policy.clone();
@@ -31,7 +43,7 @@ fn first_starts(outcome: &Outcome) -> Vec<Option<SimTime>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     /// No GPU over-committed, gangs whole, GPU time conserved, work conserved, evictions followed by the start they were made for:
     /// the audit rebuilds the cluster from the facts alone. And what stages propose is never refused.
