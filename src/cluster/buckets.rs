@@ -94,12 +94,29 @@ impl Buckets {
     fn update(&mut self, cluster: &Cluster, node: NodeId) {
         let row = cluster.node(node);
         let idle = row.idle.count_ones() as u8;
+        let free = cluster.gpu_free(node);
+        let whole = || super::slot::bits(row.healthy & !row.idle).all(|gpu| free[usize::from(gpu)] == 0);
+        // Whole GPUs come and go: nothing but the number of idle ones changes.
+        if let Some(entry) = &mut self.entries[node.index()]
+            && row.is_open()
+            && entry.partial.is_empty()
+            && whole()
+        {
+            let group = &mut self.groups[entry.group];
+            if group.pool == row.pool && group.model == row.model {
+                if entry.idle != idle {
+                    group.idle[usize::from(entry.idle)].remove(node);
+                    group.idle[usize::from(idle)].insert(node);
+                    entry.idle = idle;
+                }
+                return;
+            }
+        }
         let mut partial = std::mem::take(&mut self.spare);
         partial.clear();
         if row.is_open() {
             let parts = row.healthy & !row.idle;
             if parts != 0 {
-                let free = cluster.gpu_free(node);
                 partial.extend(super::slot::bits(parts).map(|gpu| free[usize::from(gpu)]).filter(|&milli| milli != 0));
                 partial.sort_unstable();
                 partial.dedup();

@@ -29,6 +29,7 @@ const IDLE_WAKES: u32 = 1000;
 pub(super) struct Engine<'a> {
     pub(super) case: &'a Case,
     pub(super) source: Box<dyn Source>,
+    source_listens: bool,
     pub(super) policy: &'a mut dyn Policy,
     pub(super) now: SimTime,
     pub(super) events: Events,
@@ -114,6 +115,7 @@ impl<'a> Engine<'a> {
         jobs.reserve(source.jobs().unwrap_or(0));
         Engine {
             case,
+            source_listens: source.listens(),
             source,
             policy,
             now: SimTime::ZERO,
@@ -314,7 +316,9 @@ impl<'a> Engine<'a> {
     pub(super) fn tell(&mut self, fact: &Fact) {
         self.ledger.push(self.now, fact);
         self.policy.observe(self.now, fact);
-        self.source.observe(self.now, fact);
+        if self.source_listens {
+            self.source.observe(self.now, fact);
+        }
     }
     /// What `slot` of `job` asks of its node.
     pub(super) fn request(&self, job: JobId, slot: &Slot) -> TaskRequest {

@@ -26,7 +26,11 @@ pub trait Source: Send {
     fn peek(&self) -> Option<SimTime>;
     /// Takes the next arrival; called only when `peek` said when.
     fn next(&mut self) -> Option<Arrival>;
-    /// Hears one fact. New arrivals lie at or after `at`.
+    /// Whether it hears facts at all.
+    fn listens(&self) -> bool {
+        false
+    }
+    /// Hears one fact, if it listens. New arrivals lie at or after `at`.
     fn observe(&mut self, _at: SimTime, _fact: &Fact) {}
     /// Everything it has submitted so far, with names, for reports. Called once, at the end.
     fn submitted(&mut self) -> Arc<Workload>;

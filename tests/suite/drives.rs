@@ -363,6 +363,9 @@ impl Source for Told {
     fn next(&mut self) -> Option<Arrival> {
         (!self.arrivals.is_empty()).then(|| self.arrivals.remove(0).1)
     }
+    fn listens(&self) -> bool {
+        true
+    }
     fn observe(&mut self, at: SimTime, fact: &Fact) {
         self.heard += 1;
         // A user who withdraws the second job as soon as the first is done.
