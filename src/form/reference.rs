@@ -15,39 +15,57 @@ pub fn reference(title: &str, form: &Form) -> String {
 fn tables(text: &mut String, prefix: &str, form: &Form) {
     for (name, part) in form.parts {
         let path = if prefix.is_empty() { (*name).to_owned() } else { format!("{prefix}.{name}") };
-        // Writing to a string does not fail.
-        let _ = match part {
+        // Writing to a string does not fail, so what `writeln` returns says nothing.
+        match part {
             Part::One(form) | Part::Many(form) => {
                 let heading = if matches!(part, Part::Many(_)) { format!("[[{path}]]") } else { format!("[{path}]") };
                 let _ = writeln!(text, "\n## `{heading}`\n\n{}.", sentence(form.about));
                 keys(text, form);
                 tables(text, &path, form);
-                Ok(())
             }
-            Part::Pick { about, default, .. } => {
+            Part::Pick { about, default, infos } => {
                 let default = if default.is_empty() { String::new() } else { format!(" Default `{default}`.") };
                 let about = sentence(about);
                 let stop = if about.ends_with('?') { "" } else { "." };
-                writeln!(
+                let _ = writeln!(
                     text,
-                    "\n## `{path}`\n\n{about}{stop} A registered name (`{path} = \"NAME\"`), or a table `[{path}]` with `name` and its \
-                     knobs; `schedlab list` shows both.{default}"
-                )
+                    "\n## `{path}`\n\n{about}{stop} A registered name (`{path} = \"NAME\"`), or a table `[{path}]` with `name` and the \
+                     knobs of that name.{default}"
+                );
+                for info in infos() {
+                    let needs = if info.needs.is_empty() { String::new() } else { format!(" Needs {}.", info.needs.join(", ")) };
+                    let provides =
+                        if info.provides.is_empty() { String::new() } else { format!(" Provides {}.", info.provides.join(", ")) };
+                    let _ = writeln!(
+                        text,
+                        "\n### `{}`\n\n{}.{needs}{provides} Source: {}.",
+                        info.name,
+                        sentence(info.about),
+                        info.source
+                    );
+                    table(text, info.knobs.iter(), &[]);
+                }
             }
-        };
+        }
     }
 }
 
 fn keys(text: &mut String, form: &Form) {
-    let plain: Vec<&Knob> = form.knobs.iter().filter(|knob| form.parts.iter().all(|(part, _)| *part != knob.name)).collect();
-    if plain.is_empty() {
+    let plain = form.knobs.iter().filter(|knob| form.parts.iter().all(|(part, _)| *part != knob.name));
+    table(text, plain, form.required);
+}
+
+/// A row a knob, if there is any.
+fn table<'a>(text: &mut String, knobs: impl Iterator<Item = &'a Knob>, required: &[&str]) {
+    let mut knobs = knobs.peekable();
+    if knobs.peek().is_none() {
         return;
     }
     text.push_str("\n| key | what it does | takes | default |\n|---|---|---|---|\n");
-    for knob in plain {
+    for knob in knobs {
         let default = match knob.default {
             Some(default) => format!("`{default}`"),
-            None if form.required.contains(&knob.name) => "required".into(),
+            None if required.contains(&knob.name) => "required".into(),
             None => String::new(),
         };
         let unit = if knob.unit.is_empty() { String::new() } else { format!(" ({})", knob.unit) };

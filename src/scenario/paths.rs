@@ -51,7 +51,7 @@ impl Folders {
         };
         faults.push(match origin(text) {
             Some(origin) => fault.help(format!(
-                "get it from {origin}; put it into `traces/` of the project or into a folder that SCHEDLAB_SHARED names \
+                "get it from {origin}; put it where one of these paths says, SCHEDLAB_SHARED being a folder with `traces/` in it \
                  (traces/README.md says more)"
             )),
             None => fault.help("paths start at the folder of the scenario file; `shared:` before one means the public traces"),
