@@ -5,9 +5,11 @@ use super::output;
 use super::progress::Bars;
 use super::spread::spread;
 use crate::audit::audit;
-use crate::engine::{Case, Policy};
+use crate::engine::{Case, Outcome, Policy};
 use crate::error::Error;
+use crate::facts::{Fact, RejectReason};
 use crate::form::{Fault, Faults, Place, Setting, SourceText};
+use crate::ids::JobId;
 use crate::metrics::measure;
 use crate::policy::PolicySpec;
 use crate::report::{self, ReportError, Run, RunTiming, Summary, Timing, Writer};
@@ -156,6 +158,9 @@ fn one(spec: &PolicySpec, case: &Case, args: &RunArgs, bars: &Bars, writer: &Wri
             bars.note(&format!("{label}: {report}"));
         }
     }
+    if !args.quiet {
+        refused(&outcome).into_iter().for_each(|line| bars.note(&format!("{}, seed {}: {line}", spec.name, case.seed)));
+    }
     if 0 < outcome.counters.pass_limits {
         let times = outcome.counters.pass_limits;
         bars.note(&format!("warning: {} still made changes after the most passes, at {times} instants", spec.name));
@@ -169,4 +174,25 @@ fn one(spec: &PolicySpec, case: &Case, args: &RunArgs, bars: &Bars, writer: &Wri
         counters: outcome.counters,
     };
     Ok((run, timing))
+}
+
+/// A line for each reason why jobs were refused, with the names of the first few.
+fn refused(outcome: &Outcome) -> Vec<String> {
+    const NAMED: usize = 5;
+    let lines = [
+        (RejectReason::NeverFits, "would not fit with all nodes up and empty"),
+        (RejectReason::Dependency, "depend on a job that did not complete"),
+    ];
+    let about = |(reason, why): (RejectReason, &str)| {
+        let of_reason = |(_, fact)| match fact {
+            Fact::Rejected { job, reason: found } if found == reason => Some(job),
+            _ => None,
+        };
+        let jobs = || outcome.ledger.iter().filter_map(of_reason);
+        let name = |job: JobId| format!("`{}`", outcome.workload.names.get(outcome.workload.jobs[job.index()].name));
+        let (count, named): (usize, Vec<String>) = (jobs().count(), jobs().take(NAMED).map(name).collect());
+        let more = if NAMED < count { format!(" and {} more", count - NAMED) } else { String::new() };
+        (0 < count).then(|| format!("refused, since they {why}: {}{more}", named.join(", ")))
+    };
+    lines.into_iter().filter_map(about).collect()
 }
