@@ -37,7 +37,8 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
     let runs = spread(&pairs, threads, |(spec, case)| one(spec, case, args, &bars, &writer))?;
     let (runs, timings): (Vec<Run>, Vec<RunTiming>) = runs.into_iter().unzip();
     let inputs = report::inputs(&cases.iter().collect::<Vec<&Case>>());
-    let (summary, timing) = (Summary::new(&scenario.name, &inputs, &runs), Timing { runs: timings });
+    let timing = Timing { runs: timings };
+    let summary = Summary { settings: args.settings.clone(), ..Summary::new(&scenario.name, &inputs, &runs) };
     writer.finish(&summary, &timing).map_err(unwritten)?;
     if args.json {
         return output::print(&summary.to_json());

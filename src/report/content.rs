@@ -27,6 +27,9 @@ pub(super) enum Reader {
 pub(super) fn parts(summary: &Summary, reader: Reader) -> Vec<Part> {
     let say = Say { summary, reader, policies: summary.policies() };
     let mut parts = vec![Part::Heading(summary.scenario.clone()), Part::Text(say.load())];
+    if !summary.settings.is_empty() {
+        parts.push(Part::Text(format!("With {}.", summary.settings.join(", "))));
+    }
     let still = !say.anyone_waited();
     if still && 1 < say.policies.len() {
         let still = "Nobody waited under any policy at this load, so waits do not tell the policies apart. Raise the load \

@@ -38,6 +38,9 @@ pub struct Summary {
     pub outstanding: Option<f64>,
     /// By policy in the order given, then by seed.
     pub runs: Vec<RunSummary>,
+    /// Keys that were set for this result alone (`KEY=VALUE`), absent if none was: the files alone would give another one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<String>,
 }
 
 /// Figures of one run.
@@ -258,6 +261,7 @@ impl Summary {
             load: first.and_then(|it| round(it.load)),
             outstanding: first.and_then(|it| round(it.capacity.outstanding)),
             runs: runs.iter().map(RunSummary::new).collect(),
+            settings: Vec::new(),
         }
     }
     /// The text of `summary.json`.
