@@ -32,8 +32,7 @@ pub fn trace(args: &TraceArgs) -> Result<(), Error> {
 
 /// What was done, on stdout unless the data went there.
 fn told(to: &Path, text: &str) -> Result<(), Error> {
-    let data_there = to.as_os_str() == "-" || to == Path::new("/dev/stdout");
-    if data_there {
+    if output::is_stdout(to) {
         output::say(text);
         return Ok(());
     }
