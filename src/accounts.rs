@@ -1,6 +1,7 @@
 //! The account tree: who is charged, and what share of its siblings' capacity each account is owed.
 
 use crate::ids::AccountId;
+use crate::units::SimSpan;
 
 /// One account. Its id is its row, which is also its row in the catalog's table of paths.
 #[derive(Clone, Debug, PartialEq)]
@@ -9,6 +10,10 @@ pub struct Account {
     pub parent: Option<AccountId>,
     /// Its share, relative to its siblings'.
     pub share: f64,
+    /// How long its running work is protected from that of others, if it says.
+    pub min_runtime: Option<SimSpan>,
+    /// How long its running work is protected from its own, if it says.
+    pub min_runtime_within: Option<SimSpan>,
     /// Accounts below it, in order of row.
     pub children: Vec<AccountId>,
 }
@@ -27,7 +32,7 @@ impl AccountTree {
     pub fn new(rows: impl IntoIterator<Item = (Option<AccountId>, f64)>) -> AccountTree {
         let mut tree = AccountTree::default();
         for (parent, share) in rows {
-            tree.accounts.push(Account { parent, share, children: Vec::new() });
+            tree.accounts.push(Account { parent, share, min_runtime: None, min_runtime_within: None, children: Vec::new() });
         }
         for row in 0..tree.accounts.len() {
             match tree.accounts[row].parent {
@@ -64,6 +69,26 @@ impl AccountTree {
             if 0.0 < all { product * self.get(at).share / all } else { 0.0 }
         })
     }
+    /// How long work of `victim` is protected from work of `newcomer` by what accounts say, if any does.
+    ///
+    /// Within one leaf: the first that says so from the leaf up. Else: the child of their lowest common ancestor on the victim's side,
+    /// or the first above it that says so.
+    ///
+    /// - Source: KAI-Scheduler, plugin `minruntime` (`preemptMinRuntime`; `reclaimMinRuntime` by method `lca`).
+    pub fn min_runtime_between(&self, victim: AccountId, newcomer: AccountId) -> Option<SimSpan> {
+        if victim == newcomer {
+            return self.path(victim).find_map(|at| self.get(at).min_runtime_within);
+        }
+        let from = self.divide(victim, newcomer).map_or(victim, |(side, _)| side);
+        self.path(from).find_map(|at| self.get(at).min_runtime)
+    }
+    /// How long work of `account` is protected from others by what accounts say, from the leaf up (method `queue`).
+    pub fn min_runtime_of(&self, account: AccountId) -> Option<SimSpan> {
+        if self.accounts.len() <= account.index() {
+            return None;
+        }
+        self.path(account).find_map(|at| self.get(at).min_runtime)
+    }
     /// The children of their lowest common ancestor that two accounts lie under; `None` if one lies under the other.
     pub fn divide(&self, a: AccountId, b: AccountId) -> Option<(AccountId, AccountId)> {
         let up_a: Vec<AccountId> = self.path(a).collect();
@@ -87,5 +112,24 @@ mod tests {
         assert_eq!(tree.divide(AccountId(2), AccountId(5)), Some((AccountId(0), AccountId(1))));
         assert_eq!(tree.divide(AccountId(2), AccountId(3)), Some((AccountId(2), AccountId(3))));
         assert_eq!(tree.divide(AccountId(2), AccountId(0)), None);
+    }
+
+    /// The example of the plugin's design document.
+    #[test]
+    fn min_runtimes_go_by_the_lowest_common_ancestor() {
+        // A { B 600s { C { leaf1 0s, leaf2 180s }, D 60s { leaf3 } } }
+        let parents = [None, Some(0), Some(1), Some(1), Some(2), Some(2), Some(3)];
+        let mut tree = AccountTree::new(parents.map(|parent| (parent.map(AccountId), 1.0)));
+        for (row, secs) in [(1, 600), (3, 60), (4, 0), (5, 180)] {
+            tree.accounts[row].min_runtime = Some(SimSpan::from_secs(secs));
+        }
+        let (leaf1, leaf2, leaf3) = (AccountId(4), AccountId(5), AccountId(6));
+        let secs = |victim, newcomer| tree.min_runtime_between(victim, newcomer).map(|span| span.as_millis() / 1000);
+        assert_eq!(secs(leaf3, leaf1), Some(60));
+        assert_eq!(secs(leaf2, leaf1), Some(180));
+        assert_eq!(secs(leaf1, leaf3), Some(600));
+        assert_eq!(secs(leaf1, leaf1), None);
+        tree.accounts[0].min_runtime_within = Some(SimSpan::from_secs(30));
+        assert_eq!(tree.min_runtime_between(leaf1, leaf1), Some(SimSpan::from_secs(30)));
     }
 }

@@ -104,6 +104,8 @@ pub enum DecisionKind {
     Cordon,
     /// Ask again at an instant.
     WakeAt,
+    /// Say something of a job.
+    Note,
 }
 
 /// A change of a job that its user asks for.
@@ -115,6 +117,65 @@ pub enum Amendment {
     Limit(SimSpan),
     /// A new declared min runtime, for attempts that start later.
     MinRuntime(Option<SimSpan>),
+}
+
+/// A ratio of usage to what is owed, in millionths, for the record; it may be undefined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ratio(u32);
+
+impl Ratio {
+    /// Undefined: nothing is owed, or nothing was owed yet.
+    pub const UNDEFINED: Ratio = Ratio(u32::MAX);
+
+    /// The nearest millionth; ratios beyond 4,294 are that.
+    pub fn new(ratio: Option<f64>) -> Ratio {
+        match ratio {
+            Some(ratio) => Ratio((libm::round(ratio.max(0.0) * 1e6)).min(f64::from(u32::MAX - 1)) as u32),
+            None => Ratio::UNDEFINED,
+        }
+    }
+    /// From millionths; `u32::MAX` is undefined.
+    pub const fn from_millionths(millionths: u32) -> Ratio {
+        Ratio(millionths)
+    }
+    /// In millionths; `u32::MAX` is undefined.
+    pub const fn as_millionths(self) -> u32 {
+        self.0
+    }
+    /// The ratio, if it is defined.
+    pub fn get(self) -> Option<f64> {
+        (self != Ratio::UNDEFINED).then(|| f64::from(self.0) / 1e6)
+    }
+}
+
+/// How a victim and the job that takes its place compared when that was decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weighing {
+    /// The level of the account tree at which they were compared, the children of the root being 1; 0: they were not compared, since
+    /// the victim is unallocated or of the same account.
+    pub level: u8,
+    /// (Usage + commitment) over what is owed, of the victim's side and of the newcomer's, before.
+    pub before: [Ratio; 2],
+    /// The same after, with the newcomer's commitment.
+    pub after: [Ratio; 2],
+}
+
+/// Why a job did not start by the time promised to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Miss {
+    /// Enough could have been interrupted, but it was not its turn by fair share.
+    NotItsTurn,
+    /// What stood in its way was protected: it started later, or the promise was of capacity that was lost.
+    Protected,
+}
+
+/// What a policy has to say of a job that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// It should be able to start by then.
+    Promised(SimTime),
+    /// It did not start by the time promised.
+    Missed(Miss),
 }
 
 /// One thing that happened. A job's `Claimed` facts precede the `Started`, `Scaled` or `Migrated` they belong to; ending an
@@ -145,6 +206,10 @@ pub enum Fact {
     CalledOff { job: JobId },
     /// A victim was told to go; it holds its GPUs until `until`.
     Evicting { job: JobId, by: Option<JobId>, reason: PreemptReason, until: SimTime },
+    /// How a victim (`job`) and the newcomer `by` compared; its `Evicting` or `Preempted` follows.
+    Weighed { job: JobId, by: JobId, weighing: Weighing },
+    /// A policy said something of a job that waits.
+    Noted { job: JobId, note: Note },
     /// An attempt was stopped by the scheduler. `lost`: work to be done again.
     Preempted { job: JobId, by: Option<JobId>, reason: PreemptReason, lost: SimSpan },
     /// An attempt was lost with its node or GPU. `lost`: work to be done again.

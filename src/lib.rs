@@ -26,4 +26,5 @@ pub mod scenario;
 pub mod seed;
 pub mod trace;
 pub mod units;
+pub mod usage;
 pub mod workload;

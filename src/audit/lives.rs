@@ -185,6 +185,8 @@ impl Lives {
             | Fact::Reserved { .. }
             | Fact::Unreserved { .. }
             | Fact::Refused { .. }
+            | Fact::Weighed { .. }
+            | Fact::Noted { .. }
             | Fact::PassLimit
             | Fact::Cut => {}
         }

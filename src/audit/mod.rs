@@ -146,7 +146,9 @@ fn subjects(fact: &Fact) -> (Option<JobId>, Option<NodeId>) {
         | Fact::Evicting { job, .. }
         | Fact::Preempted { job, .. }
         | Fact::Ended { job, .. }
-        | Fact::Unreserved { job } => (Some(job), None),
+        | Fact::Unreserved { job }
+        | Fact::Weighed { job, .. }
+        | Fact::Noted { job, .. } => (Some(job), None),
         Fact::Claimed { job, slot } | Fact::Released { job, slot } | Fact::Reserved { job, slot, .. } => {
             (Some(job), Some(slot.node))
         }

@@ -64,6 +64,8 @@ pub struct Cluster {
     log: Vec<NodeId>,
     log_base: u64,
     closed_gpus: MilliGpu,
+    /// Free thousandths of all healthy GPUs, whatever state their node is in.
+    free: u64,
 }
 
 /// The log keeps at least this many changes; a reader further behind starts over.
@@ -93,7 +95,8 @@ impl Cluster {
         };
         let nodes: Vec<Node> = spec.nodes.iter().map(row).collect();
         let gpu_free = vec![WHOLE; gpus as usize];
-        Cluster { spec, nodes, gpu_free, log: Vec::new(), log_base: 0, closed_gpus: MilliGpu::ZERO }
+        let free = u64::from(gpus) * u64::from(WHOLE);
+        Cluster { spec, nodes, gpu_free, log: Vec::new(), log_base: 0, closed_gpus: MilliGpu::ZERO, free }
     }
     /// What it is made of.
     pub fn spec(&self) -> &ClusterSpec {
@@ -123,6 +126,10 @@ impl Cluster {
     /// Healthy GPU capacity of nodes that are not down.
     pub fn available(&self) -> MilliGpu {
         self.spec.capacity() - self.closed_gpus
+    }
+    /// Free capacity of healthy GPUs, that of nodes which take no new work included: never less than what can be had.
+    pub fn free(&self) -> MilliGpu {
+        MilliGpu::from_milli(self.free)
     }
     /// Whether the task fits on the node now: open, allowed, enough GPUs, CPU and memory. Equality counts as fit.
     pub fn fits(&self, node: NodeId, request: &TaskRequest) -> bool {
@@ -156,6 +163,7 @@ impl Cluster {
         }
         for gpu in bits(slot.gpus) {
             self.gpu_free[first + usize::from(gpu)] -= slot.milli;
+            self.free -= u64::from(slot.milli);
         }
         let row = &mut self.nodes[slot.node.index()];
         row.idle &= !slot.gpus;
@@ -175,6 +183,7 @@ impl Cluster {
         for gpu in bits(slot.gpus & row.healthy) {
             let free = &mut self.gpu_free[first + usize::from(gpu)];
             *free += slot.milli;
+            self.free += u64::from(slot.milli);
             assert!(*free <= WHOLE, "a GPU of node {index} is more than free");
             if *free == WHOLE {
                 row.idle |= 1 << gpu;
@@ -194,6 +203,7 @@ impl Cluster {
             let free = &mut self.gpu_free[first + usize::from(*gpu)];
             let part = (*free).min(*milli);
             *free -= part;
+            self.free -= u64::from(part);
             *milli -= part;
             if 0 < part {
                 row.idle &= !(1 << *gpu);
@@ -215,7 +225,9 @@ impl Cluster {
         let first = row.first_gpu as usize;
         for gpu in bits(slot.gpus & row.healthy) {
             let free = &mut self.gpu_free[first + usize::from(gpu)];
-            *free += slot.milli - missing.gpus.iter().find(|it| it.0 == gpu).map_or(0, |it| it.1);
+            let part = slot.milli - missing.gpus.iter().find(|it| it.0 == gpu).map_or(0, |it| it.1);
+            *free += part;
+            self.free += u64::from(part);
             if *free == WHOLE {
                 row.idle |= 1 << gpu;
             }
@@ -253,6 +265,7 @@ impl Cluster {
         let row = &mut self.nodes[node.index()];
         let bit = 1_u64 << gpu;
         let free = &mut self.gpu_free[row.first_gpu as usize + usize::from(gpu)];
+        self.free -= u64::from(*free);
         if healthy {
             row.healthy |= bit;
             row.idle |= bit;
@@ -262,6 +275,7 @@ impl Cluster {
             row.idle &= !bit;
             *free = 0;
         }
+        self.free += u64::from(*free);
         self.recount(node, gpus);
     }
     fn counted(&self, node: NodeId) -> MilliGpu {
@@ -297,6 +311,8 @@ impl Cluster {
             return false;
         }
         self.nodes[node.index()] = row;
+        let sum = |free: &[u16]| free.iter().map(|&it| u64::from(it)).sum::<u64>();
+        self.free = self.free + sum(&other.gpu_free[range.clone()]) - sum(&self.gpu_free[range.clone()]);
         self.gpu_free[range.clone()].copy_from_slice(&other.gpu_free[range]);
         self.note(node);
         true

@@ -6,7 +6,7 @@ use super::event::Event;
 use super::jobs::Status;
 use super::run::{Engine, Reserved};
 use crate::cluster::{Class, Slot, TaskRequest};
-use crate::facts::{DecisionKind, Fact, PreemptReason, Refusal};
+use crate::facts::{DecisionKind, Fact, PreemptReason, Refusal, Weighing};
 use crate::ids::JobId;
 use crate::units::{SimSpan, SimTime};
 
@@ -17,7 +17,8 @@ impl Engine<'_> {
         for decision in decisions.list() {
             let (kind, job, done) = match decision {
                 Decision::Start { job, slots, release } => {
-                    let done = self.apply_start(*job, decisions.slots(slots), decisions.releases(release));
+                    let (releases, weighings) = (decisions.releases(release), decisions.weighings(release));
+                    let done = self.apply_start(*job, decisions.slots(slots), releases, weighings);
                     (DecisionKind::Start, Some(*job), done)
                 }
                 Decision::Scale { job, add, release } => {
@@ -32,6 +33,13 @@ impl Engine<'_> {
                 }
                 Decision::Migrate { job, from, to } => (DecisionKind::Migrate, Some(*job), self.apply_migrate(*job, from, to)),
                 Decision::Cordon { node, on } => (DecisionKind::Cordon, None, self.apply_cordon(*node, *on)),
+                Decision::Note { job, note } => {
+                    if self.jobs.get(*job).is_some_and(|row| row.status == Status::Queued) {
+                        self.tell(&Fact::Noted { job: *job, note: *note });
+                        continue;
+                    }
+                    (DecisionKind::Note, Some(*job), Err(Refusal::WrongState))
+                }
                 Decision::WakeAt { at } => {
                     if self.now < *at {
                         self.wake_at(*at);
@@ -63,7 +71,13 @@ impl Engine<'_> {
         }
     }
 
-    fn apply_start(&mut self, job: JobId, slots: &[Slot], releases: &[Release]) -> Result<(), Refusal> {
+    fn apply_start(
+        &mut self,
+        job: JobId,
+        slots: &[Slot],
+        releases: &[Release],
+        weighings: &[Option<Weighing>],
+    ) -> Result<(), Refusal> {
         if self.jobs.get(job).is_none_or(|row| row.status != Status::Queued) {
             return Err(Refusal::WrongState);
         }
@@ -84,6 +98,11 @@ impl Engine<'_> {
             if let Release::Claim(victim, slot) = release {
                 self.drop_claim(*victim, slot);
                 self.turn_attempt(*victim);
+            }
+        }
+        for (release, weighing) in releases.iter().zip(weighings) {
+            if let (Release::Job(victim), Some(weighing)) = (release, weighing) {
+                self.tell(&Fact::Weighed { job: *victim, by: job, weighing: *weighing });
             }
         }
         let whole = |release: &Release| if let Release::Job(victim) = release { Some(*victim) } else { None };

@@ -35,6 +35,7 @@ impl Engine<'_> {
         row.status = Status::Running;
         row.attempt += 1;
         row.started_at = now;
+        row.declared = row.job.min_runtime;
         row.progress = 0.0;
         row.segment_at = now;
         row.turn(now, now.after(overhead), rate);

@@ -28,9 +28,26 @@ pub enum Undeclared {
     Allocated,
 }
 
+/// What protects an allocated attempt from preemption, from the grant of its GPUs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Protection {
+    /// What its job declared.
+    #[default]
+    Contract,
+    /// The same span for all (Slurm's `PreemptExemptTime`).
+    Global(SimSpan),
+    /// What its job declared, else what its account or one above it says (KAI's `minruntime`, by the lowest common ancestor with
+    /// whoever would take its place).
+    Queue,
+    /// Nothing.
+    Nothing,
+}
+
 /// The scheduling contract that order, evict, fill and metrics read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Contract {
+    /// What protects.
+    pub protect: Protection,
     /// Longest protection whatever a job declares.
     pub max_min_runtime: SimSpan,
     /// Min runtime of allocated jobs that declare none.
@@ -41,7 +58,12 @@ pub struct Contract {
 
 impl Default for Contract {
     fn default() -> Self {
-        Contract { max_min_runtime: SimSpan::HOUR * 8, default_min_runtime: SimSpan::ZERO, undeclared: Undeclared::Unallocated }
+        Contract {
+            protect: Protection::Contract,
+            max_min_runtime: SimSpan::HOUR * 8,
+            default_min_runtime: SimSpan::ZERO,
+            undeclared: Undeclared::Unallocated,
+        }
     }
 }
 
@@ -53,10 +75,23 @@ impl Contract {
             None => self.undeclared == Undeclared::Allocated,
         }
     }
-    /// How long an attempt of such a job is protected, from the grant of its GPUs.
+    /// How long an attempt of such a job is protected, from the grant of its GPUs; where accounts have a say, without them.
     pub fn protection(&self, min_runtime: Option<SimSpan>) -> SimSpan {
-        let undeclared = if self.undeclared == Undeclared::Allocated { self.default_min_runtime } else { SimSpan::ZERO };
-        min_runtime.unwrap_or(undeclared).min(self.max_min_runtime)
+        self.protection_with(min_runtime, None)
+    }
+    /// The same where its account says `queue` (only [`Protection::Queue`] asks). Unallocated work has no protection.
+    pub fn protection_with(&self, min_runtime: Option<SimSpan>, queue: Option<SimSpan>) -> SimSpan {
+        if !self.is_allocated(min_runtime) {
+            return SimSpan::ZERO;
+        }
+        let declared = min_runtime.unwrap_or(self.default_min_runtime);
+        let protection = match self.protect {
+            Protection::Contract => declared,
+            Protection::Global(span) => span,
+            Protection::Queue => min_runtime.or(queue).unwrap_or(self.default_min_runtime),
+            Protection::Nothing => SimSpan::ZERO,
+        };
+        protection.min(self.max_min_runtime)
     }
 }
 

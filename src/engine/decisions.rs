@@ -1,7 +1,7 @@
 //! What a policy proposes. The engine checks each proposal, applies it whole or refuses it with a reason.
 
 use crate::cluster::Slot;
-use crate::facts::PreemptReason;
+use crate::facts::{Note, PreemptReason, Weighing};
 use crate::ids::{JobId, NodeId, PoolId};
 use crate::units::SimTime;
 use std::ops::Range;
@@ -32,6 +32,8 @@ pub enum Decision {
     Migrate { job: JobId, from: Slot, to: Slot },
     /// Close a node to new work, or open it again.
     Cordon { node: NodeId, on: bool },
+    /// Say something of a job that waits; it changes nothing.
+    Note { job: JobId, note: Note },
     /// Ask again at that instant, whatever happens in between.
     WakeAt { at: SimTime },
 }
@@ -42,6 +44,8 @@ pub struct Decisions {
     list: Vec<Decision>,
     slots: Vec<Slot>,
     releases: Vec<Release>,
+    /// How each of `releases` compared with whom it goes for, if the policy says.
+    weighings: Vec<Option<Weighing>>,
     node_visits: u64,
 }
 
@@ -51,6 +55,7 @@ impl Decisions {
         self.list.clear();
         self.slots.clear();
         self.releases.clear();
+        self.weighings.clear();
         self.node_visits = 0;
     }
     /// The proposals, in order.
@@ -65,6 +70,10 @@ impl Decisions {
     pub fn releases(&self, range: &Range<u32>) -> &[Release] {
         &self.releases[range.start as usize..range.end as usize]
     }
+    /// How the releases behind a range compared with whom they go for.
+    pub fn weighings(&self, range: &Range<u32>) -> &[Option<Weighing>] {
+        &self.weighings[range.start as usize..range.end as usize]
+    }
     /// Counts nodes that placement looked at.
     pub fn count_visits(&mut self, nodes: u64) {
         self.node_visits += nodes;
@@ -78,23 +87,28 @@ impl Decisions {
         self.slots.extend_from_slice(slots);
         start..self.slots.len() as u32
     }
-    fn keep_releases(&mut self, releases: &[Release]) -> Range<u32> {
+    fn keep_releases(&mut self, releases: impl IntoIterator<Item = Release>, weighings: &[Option<Weighing>]) -> Range<u32> {
         let start = self.releases.len() as u32;
-        self.releases.extend_from_slice(releases);
+        self.releases.extend(releases);
+        self.weighings.extend_from_slice(weighings);
+        self.weighings.resize(self.releases.len(), None);
         start..self.releases.len() as u32
     }
     /// Proposes [`Decision::Start`].
     pub fn start(&mut self, job: JobId, slots: &[Slot], release: &[Release]) {
+        self.start_weighed(job, slots, release, &[]);
+    }
+    /// Proposes [`Decision::Start`] and says how each release compared (none said: not compared).
+    pub fn start_weighed(&mut self, job: JobId, slots: &[Slot], release: &[Release], weighings: &[Option<Weighing>]) {
         let slots = self.keep_slots(slots);
-        let release = self.keep_releases(release);
+        let release = self.keep_releases(release.iter().copied(), weighings);
         self.list.push(Decision::Start { job, slots, release });
     }
     /// Proposes [`Decision::Scale`].
     pub fn scale(&mut self, job: JobId, add: &[Slot], release: &[Slot]) {
         let add = self.keep_slots(add);
-        let start = self.releases.len() as u32;
-        self.releases.extend(release.iter().map(|&slot| Release::Claim(job, slot)));
-        self.list.push(Decision::Scale { job, add, release: start..self.releases.len() as u32 });
+        let release = self.keep_releases(release.iter().map(|&slot| Release::Claim(job, slot)), &[]);
+        self.list.push(Decision::Scale { job, add, release });
     }
     /// Proposes [`Decision::Preempt`].
     pub fn preempt(&mut self, job: JobId, reason: PreemptReason) {
@@ -116,6 +130,10 @@ impl Decisions {
     /// Proposes [`Decision::Cordon`].
     pub fn cordon(&mut self, node: NodeId, on: bool) {
         self.list.push(Decision::Cordon { node, on });
+    }
+    /// Proposes [`Decision::Note`].
+    pub fn note(&mut self, job: JobId, note: Note) {
+        self.list.push(Decision::Note { job, note });
     }
     /// Proposes [`Decision::WakeAt`].
     pub fn wake_at(&mut self, at: SimTime) {

@@ -1,6 +1,7 @@
 //! Every job of a run and where it stands. Attempts progress by segments of constant rate.
 
-use super::case::Contract;
+use super::case::{Contract, Protection};
+use crate::accounts::AccountTree;
 use crate::cluster::{Shape, Slot};
 use crate::facts::{Amendment, QueueReason};
 use crate::ids::{Epoch, JobId};
@@ -49,6 +50,8 @@ pub(super) struct JobRow {
     pub(super) queue_reason: QueueReason,
     /// When the attempt was granted its GPUs.
     pub(super) started_at: SimTime,
+    /// The min runtime it declared by then.
+    pub(super) declared: Option<SimSpan>,
     /// From when the current segment's work counts (the end of its overhead or pause).
     pub(super) segment_at: SimTime,
     /// Work, in ms at rate 1, durable before this attempt.
@@ -80,6 +83,7 @@ impl JobRow {
             queued_at: job.submit,
             queue_reason: QueueReason::Submitted,
             started_at: SimTime::NEVER,
+            declared: job.min_runtime,
             segment_at: SimTime::NEVER,
             durable: 0.0,
             progress: 0.0,
@@ -115,17 +119,21 @@ impl JobRow {
     /// Ends the attempt at `now`, keeping what is durable. Returns the work lost.
     pub(super) fn stop(&mut self, now: SimTime, keep: Keep) -> SimSpan {
         let total = self.durable + self.progress_at(now);
-        let kept = match (keep, self.job.checkpoint.as_millis()) {
-            (Keep::Nothing, _) => 0.0,
-            (Keep::Checkpoints, 0) => total,
-            (Keep::Checkpoints, every) => (libm::floor(total / every as f64) * every as f64).max(self.durable),
-        };
+        let kept = self.kept(total, keep);
         self.durable = kept;
         self.progress = 0.0;
         self.held_before = self.held_before.plus(now.since(self.started_at));
         self.segment_at = SimTime::NEVER;
         self.epoch = Epoch(self.epoch.0 + 1);
         SimSpan::from_millis(libm::round(total - kept) as u64)
+    }
+    /// What of `total` work is durable.
+    fn kept(&self, total: f64, keep: Keep) -> f64 {
+        match (keep, self.job.checkpoint.as_millis()) {
+            (Keep::Nothing, _) => 0.0,
+            (Keep::Checkpoints, 0) => total,
+            (Keep::Checkpoints, every) => (libm::floor(total / every as f64) * every as f64).max(self.durable),
+        }
     }
     /// What the estimate leaves of the run time, at rate 1, when an attempt begins.
     pub(super) fn estimate_left(&self) -> SimSpan {
@@ -239,6 +247,7 @@ pub struct JobView<'a> {
     pub(super) jobs: &'a Jobs,
     pub(super) shapes: &'a [Shape],
     pub(super) contract: &'a Contract,
+    pub(super) accounts: &'a AccountTree,
     pub(super) id: JobId,
 }
 
@@ -286,13 +295,34 @@ impl<'a> JobView<'a> {
     pub fn shape(&self) -> &'a Shape {
         &self.shapes[self.row().job.shape.index()]
     }
+    /// The min runtime it declares; of a running job, what it declared when the attempt started.
+    pub fn declared(&self) -> Option<SimSpan> {
+        let row = self.row();
+        if row.status.holds() { row.declared } else { row.job.min_runtime }
+    }
+    /// Work that would be thrown away if the running attempt were stopped now: what was done since the last checkpoint, or all if it
+    /// cannot be continued.
+    pub fn at_stake(&self, now: SimTime) -> SimSpan {
+        let row = self.row();
+        if !row.status.holds() {
+            return SimSpan::ZERO;
+        }
+        let total = row.durable + row.progress_at(now);
+        let kept = row.kept(total, if row.job.resumable { Keep::Checkpoints } else { Keep::Nothing });
+        SimSpan::from_millis(libm::round(total - kept) as u64)
+    }
     /// Whether its time is charged to its account.
     pub fn is_allocated(&self) -> bool {
-        self.contract.is_allocated(self.row().job.min_runtime)
+        self.contract.is_allocated(self.declared())
     }
     /// How long an attempt of it is protected from its grant on.
     pub fn protection(&self) -> SimSpan {
-        self.contract.protection(self.row().job.min_runtime)
+        match self.contract.protect {
+            Protection::Queue => {
+                self.contract.protection_with(self.declared(), self.accounts.min_runtime_of(self.row().job.account))
+            }
+            Protection::Contract | Protection::Global(_) | Protection::Nothing => self.contract.protection(self.declared()),
+        }
     }
     /// Until when the running attempt is protected.
     pub fn protected_until(&self) -> SimTime {

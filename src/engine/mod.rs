@@ -17,7 +17,7 @@ mod policy;
 mod run;
 mod view;
 
-pub use case::{Case, Contract, EngineSpec, ShareChange, Undeclared, Unresumable};
+pub use case::{Case, Contract, EngineSpec, Protection, ShareChange, Undeclared, Unresumable};
 pub use decisions::{Decision, Decisions, Release};
 pub use jobs::{JobView, Status};
 pub use outcome::{Counters, Outcome, Progress, Unwatched, Watch};

@@ -1,6 +1,6 @@
 //! What a policy may read: the cluster, and of each job what a real scheduler could know. Never the true run time.
 
-use super::case::{Case, Contract};
+use super::case::{Case, Contract, Protection};
 use super::jobs::{JobView, Jobs};
 use crate::accounts::AccountTree;
 use crate::cluster::{Cluster, Shape, Slot, TaskRequest, Window};
@@ -29,7 +29,7 @@ impl<'a> View<'a> {
     }
     /// One job.
     pub fn job(&self, id: JobId) -> JobView<'a> {
-        JobView { jobs: self.jobs, shapes: self.shapes(), contract: &self.case.contract, id }
+        JobView { jobs: self.jobs, shapes: self.shapes(), contract: &self.case.contract, accounts: self.accounts, id }
     }
     /// How many jobs were submitted so far.
     pub fn job_count(&self) -> usize {
@@ -50,6 +50,17 @@ impl<'a> View<'a> {
     /// The scheduling contract.
     pub fn contract(&self) -> &'a Contract {
         &self.case.contract
+    }
+    /// How long an attempt of `victim` is protected from a job of `newcomer`, from the grant of its GPUs.
+    pub fn protection_from(&self, victim: JobId, newcomer: JobId) -> SimSpan {
+        let (it, other) = (self.job(victim), self.job(newcomer));
+        match self.case.contract.protect {
+            Protection::Queue => {
+                let queue = self.accounts.min_runtime_between(it.account(), other.account());
+                self.case.contract.protection_with(it.declared(), queue)
+            }
+            Protection::Contract | Protection::Global(_) | Protection::Nothing => it.protection(),
+        }
     }
     /// Maintenance windows and reservations made by people.
     pub fn windows(&self) -> &'a [Window] {

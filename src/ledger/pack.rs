@@ -3,7 +3,9 @@
 //! The tag's low five bits are the variant; one bit says "same instant", one "same job as the last job named".
 
 use crate::cluster::{Class, NodeState, Slot};
-use crate::facts::{Amendment, DecisionKind, EndReason, Fact, PreemptReason, QueueReason, Refusal, RejectReason};
+use crate::facts::{
+    Amendment, DecisionKind, EndReason, Fact, Miss, Note, PreemptReason, QueueReason, Ratio, Refusal, RejectReason, Weighing,
+};
 use crate::ids::{AccountId, GpuId, JobId, NodeId, PoolId, ReservationId};
 use crate::units::{MilliGpu, SimSpan, SimTime};
 
@@ -47,7 +49,8 @@ words! {
     Refusal {
         WrongState, WrongShape, NoSuchPlace, NodeClosed, NotAllowed, NotFree, NotHeld, OutOfRange, NotEmpty, InThePast,
     }
-    DecisionKind { Start, Scale, Preempt, Move, Reserve, Migrate, Cordon, WakeAt }
+    DecisionKind { Start, Scale, Preempt, Move, Reserve, Migrate, Cordon, WakeAt, Note }
+    Miss { NotItsTurn, Protected }
     NodeState { Up, Draining, Down }
     Class { Base, Flexible }
 }
@@ -115,6 +118,23 @@ impl Codec {
                 word(out, reason);
                 self.instant(out, until);
             }
+            Fact::Weighed { by, weighing, .. } => {
+                put(out, u64::from(by.0));
+                out.push(weighing.level);
+                for ratio in weighing.before.into_iter().chain(weighing.after) {
+                    put(out, u64::from(ratio.as_millionths().wrapping_add(1)));
+                }
+            }
+            Fact::Noted { note, .. } => match note {
+                Note::Promised(at) => {
+                    out.push(0);
+                    self.instant(out, at);
+                }
+                Note::Missed(miss) => {
+                    out.push(1);
+                    word(out, miss);
+                }
+            },
             Fact::Preempted { by, reason, lost, .. } => {
                 other(out, by);
                 word(out, reason);
@@ -176,7 +196,7 @@ impl Codec {
             self.at = self.at.checked_add(get(from)?)?;
         }
         let variant = tag & VARIANT;
-        if tag & SAME_JOB == 0 && variant < JOBLESS {
+        if tag & SAME_JOB == 0 && (variant < JOBLESS || WEIGHED <= variant) {
             let job = i64::from(self.job).checked_add(unzigzag(get(from)?))?;
             self.job = u32::try_from(job).ok()?;
         }
@@ -220,6 +240,18 @@ impl Codec {
             }
             25 => Fact::PassLimit,
             26 => Fact::Cut,
+            WEIGHED => {
+                let by = JobId(get_u32(from)?);
+                let level = byte(from)?;
+                let mut ratio = || Some(Ratio::from_millionths(get_u32(from)?.wrapping_sub(1)));
+                let weighing = Weighing { level, before: [ratio()?, ratio()?], after: [ratio()?, ratio()?] };
+                Fact::Weighed { job, by, weighing }
+            }
+            28 => match byte(from)? {
+                0 => Fact::Noted { job, note: Note::Promised(self.get_instant(from)?) },
+                1 => Fact::Noted { job, note: Note::Missed(get_word(from)?) },
+                _ => return None,
+            },
             _ => return None,
         };
         Some((SimTime::from_millis(self.at), fact))
@@ -233,8 +265,9 @@ impl Codec {
     }
 }
 
-/// The first variant that names no job of its own.
+/// The first variant that names no job of its own, and the first beyond those.
 const JOBLESS: u8 = 17;
+const WEIGHED: u8 = 27;
 
 /// The number of a fact's variant in the packed form, and the job it is about.
 fn head(fact: &Fact) -> (u8, Option<JobId>) {
@@ -266,6 +299,8 @@ fn head(fact: &Fact) -> (u8, Option<JobId>) {
         Fact::Refused { .. } => (24, None),
         Fact::PassLimit => (25, None),
         Fact::Cut => (26, None),
+        Fact::Weighed { job, .. } => (WEIGHED, Some(job)),
+        Fact::Noted { job, .. } => (28, Some(job)),
     }
 }
 
@@ -457,6 +492,12 @@ mod tests {
                 .prop_map(|(row, need)| Fact::DemandChanged { pool: PoolId(row), need: MilliGpu::from_milli(need) }),
             (any::<u32>(), any::<bool>()).prop_map(|(row, begins)| Fact::WindowEdge { window: ReservationId(row), begins }),
             (any_word(), by(), any_word()).prop_map(|(kind, job, reason)| Fact::Refused { kind, job, reason }),
+            (job(), job(), any::<u8>(), any::<[u32; 4]>()).prop_map(|(job, by, level, ratios)| {
+                let [a, b, c, d] = ratios.map(Ratio::from_millionths);
+                Fact::Weighed { job, by, weighing: Weighing { level, before: [a, b], after: [c, d] } }
+            }),
+            (job(), any_time()).prop_map(|(job, at)| Fact::Noted { job, note: Note::Promised(at) }),
+            (job(), any_word()).prop_map(|(job, miss)| Fact::Noted { job, note: Note::Missed(miss) }),
             Just(Fact::PassLimit),
             Just(Fact::Cut),
         ]

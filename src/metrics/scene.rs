@@ -348,6 +348,8 @@ impl<'a> Scene<'a> {
             | Fact::Reserved { .. }
             | Fact::Unreserved { .. }
             | Fact::Refused { .. }
+            | Fact::Weighed { .. }
+            | Fact::Noted { .. }
             | Fact::PassLimit
             | Fact::Cut => {}
         }

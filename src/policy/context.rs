@@ -1,9 +1,11 @@
 //! What the stages of a policy share: the cluster as it would be after this pass's proposals, the queue, who runs until when.
 
+use super::order::Head;
 use super::queue::{Key, Queue, Queued, Tier};
 use super::sorted::{Item, Sorted};
 use crate::cluster::{Cluster, Missing, Slot};
 use crate::engine::{JobView, Release, Status, View};
+use crate::facts::Weighing;
 use crate::ids::{JobId, NodeId};
 use crate::units::{SimSpan, SimTime};
 use std::ops::Range;
@@ -23,24 +25,76 @@ impl Item for Running {
     }
 }
 
-/// What the context knows of a job.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Known {
+/// Where a job stands, as far as stages care.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// Not submitted, held back, or over.
     #[default]
     Elsewhere,
+    /// In the queue.
     Queued,
-    Running(SimTime),
+    /// Its start is agreed, or proposed; its GPUs are being vacated.
+    Granted,
+    /// It runs, or its start is proposed.
+    Running,
+    /// It was told to go, or that is proposed, and still holds its GPUs.
+    Leaving,
 }
 
-/// How a job turned since the last pass.
+impl Phase {
+    /// Whether it holds GPUs, so that its account is charged.
+    pub fn holds(self) -> bool {
+        matches!(self, Phase::Running | Phase::Leaving)
+    }
+    /// Whether it runs or is about to, and is not told to go.
+    pub fn stays(self) -> bool {
+        matches!(self, Phase::Granted | Phase::Running)
+    }
+}
+
+/// How a job turned since the last pass, in fact or by a proposal of this pass. From running to running: what it holds changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
-    /// It entered the queue.
-    Queued(JobId),
-    /// It runs, or was granted a start.
-    Started(JobId),
-    /// It runs no more.
-    Stopped(JobId),
+pub struct Turn {
+    /// The job.
+    pub job: JobId,
+    /// When.
+    pub at: SimTime,
+    /// Where it stood.
+    pub from: Phase,
+    /// Where it stands.
+    pub to: Phase,
+}
+
+impl Turn {
+    /// Whether it takes up GPUs, or is to, from here on.
+    pub fn starts(&self) -> bool {
+        self.to.stays() && !self.from.stays()
+    }
+    /// Whether it gives up its GPUs, or is to, from here on.
+    pub fn stops(&self) -> bool {
+        self.from.stays() && !self.to.stays()
+    }
+}
+
+/// What the context knows of a job: its phase and, if it is in the list of running jobs, under which end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Known {
+    phase: Phase,
+    ends: Option<SimTime>,
+}
+
+impl Known {
+    fn of(view: &View<'_>, it: JobView<'_>) -> Known {
+        let (phase, ends) = match it.status() {
+            Status::Queued => (Phase::Queued, None),
+            Status::Running => (Phase::Running, Some(it.estimated_end())),
+            // What it holds goes to whoever it leaves for.
+            Status::Leaving => (Phase::Leaving, Some(SimTime::NEVER)),
+            Status::Granting => (Phase::Granted, Some(view.now().after(view.eviction_latency()).after(ends_after(view, it)))),
+            Status::Held | Status::Over => (Phase::Elsewhere, None),
+        };
+        Known { phase, ends }
+    }
 }
 
 /// A start proposed in this pass.
@@ -67,8 +121,8 @@ pub struct Context {
     /// Starts proposed in this pass, and their slots.
     proposed: Vec<Proposed>,
     proposed_slots: Vec<Slot>,
-    /// Jobs that facts spoke of since the last pass.
-    pub(super) heard: Vec<JobId>,
+    /// Jobs that facts spoke of since the last pass, each with when.
+    pub(super) heard: Vec<(SimTime, JobId)>,
     /// Jobs queued since the last pass.
     pub fresh: Vec<JobId>,
     /// Turns heard of but not yet told, kept as a buffer.
@@ -81,10 +135,14 @@ pub struct Context {
     pub stirred: u64,
     /// The stamp of `freed` under which each shape was found not to fit.
     full: Vec<u64>,
+    /// The first jobs of buckets being compared, kept as a buffer.
+    pub(super) heads: Vec<Head>,
     /// Slots of the gang being placed.
     pub slots: Vec<Slot>,
     /// What would be released for it.
     pub releases: Vec<Release>,
+    /// How those compared with it.
+    pub weighings: Vec<Option<Weighing>>,
     /// Whether every request is for whole single GPUs anywhere, so that counts decide what fits.
     pub counted: bool,
     /// Whether work is split into tiers.
@@ -112,8 +170,10 @@ impl Context {
             turned: 1,
             stirred: 1,
             full: Vec::new(),
+            heads: Vec::new(),
             slots: Vec::new(),
             releases: Vec::new(),
+            weighings: Vec::new(),
             counted,
             tiers,
             tracks_running: true,
@@ -155,51 +215,37 @@ impl Context {
     pub fn reconcile(&mut self, view: &View<'_>, mut key: impl FnMut(JobId, JobView<'_>) -> (u32, Key), turns: &mut Vec<Turn>) {
         self.fresh.clear();
         let heard = std::mem::take(&mut self.heard);
-        for &job in &heard {
+        for &(at, job) in &heard {
             let it = view.job(job);
-            let status = match it.status() {
-                Status::Queued => Known::Queued,
-                Status::Running => Known::Running(it.estimated_end()),
-                // What it holds goes to whoever it leaves for.
-                Status::Leaving => Known::Running(SimTime::NEVER),
-                Status::Granting => Known::Running(view.now().after(view.eviction_latency()).after(ends_after(view, it))),
-                Status::Held | Status::Over => Known::Elsewhere,
-            };
+            let status = Known::of(view, it);
             let before = self.known(job);
-            if before == status && status != Known::Queued {
+            if before == status && status.phase != Phase::Queued {
                 continue;
             }
-            match before {
-                Known::Elsewhere => {}
-                Known::Queued => self.queue.remove(job),
-                Known::Running(ends) => {
-                    self.stop_running(ends, job);
-                    self.stir();
-                    if !matches!(status, Known::Running(_)) {
-                        turns.push(Turn::Stopped(job));
-                    }
-                }
+            if before.phase == Phase::Queued {
+                self.queue.remove(job);
             }
-            match status {
-                Known::Elsewhere => {}
-                Known::Queued => {
-                    let tier = if self.tiers && !it.is_allocated() { Tier::Unallocated } else { Tier::Allocated };
-                    let (lane, key) = key(job, it);
-                    let queued = Queued { key, estimate: it.estimate().as_millis() };
-                    self.queue.insert(tier, lane, it.shape_id(), queued);
-                    // Heard of twice, it is still one arrival.
-                    if before != Known::Queued || !self.fresh.contains(&job) {
-                        self.fresh.push(job);
-                        turns.push(Turn::Queued(job));
-                    }
+            if let Some(ends) = before.ends {
+                self.stop_running(ends, job);
+                self.stir();
+            }
+            if status.phase == Phase::Queued {
+                let tier = if self.tiers && !it.is_allocated() { Tier::Unallocated } else { Tier::Allocated };
+                let (lane, key) = key(job, it);
+                let queued = Queued { key, estimate: it.estimate().as_millis() };
+                self.queue.insert(tier, lane, it.shape_id(), queued);
+            }
+            if let Some(ends) = status.ends {
+                self.start_running(ends, job);
+                self.stir();
+            }
+            // Heard of twice in the queue, it is still one arrival.
+            let again = (before.phase, status.phase) == (Phase::Queued, Phase::Queued) && self.fresh.contains(&job);
+            if !again {
+                if status.phase == Phase::Queued {
+                    self.fresh.push(job);
                 }
-                Known::Running(ends) => {
-                    self.start_running(ends, job);
-                    self.stir();
-                    if !matches!(before, Known::Running(_)) {
-                        turns.push(Turn::Started(job));
-                    }
-                }
+                turns.push(Turn { job, at, from: before.phase, to: status.phase });
             }
             self.known[job.index()] = status;
         }
@@ -219,7 +265,7 @@ impl Context {
     }
     fn known(&mut self, job: JobId) -> Known {
         if self.known.len() <= job.index() {
-            self.known.resize(job.index() + 1, Known::Elsewhere);
+            self.known.resize(job.index() + 1, Known::default());
         }
         self.known[job.index()]
     }
@@ -229,7 +275,7 @@ impl Context {
         self.stirred += 1;
     }
     /// Takes up a start that was just proposed, as if the engine had agreed.
-    pub fn propose_start(&mut self, view: &View<'_>, job: JobId) {
+    pub fn propose_start(&mut self, view: &View<'_>, job: JobId) -> Turn {
         let ends = view.now().after(ends_after(view, view.job(job)));
         let first = self.proposed_slots.len() as u32;
         self.proposed_slots.extend_from_slice(&self.slots);
@@ -238,10 +284,12 @@ impl Context {
         self.proposed.push(Proposed { job, slots: first..self.proposed_slots.len() as u32, granted });
         self.queue.remove(job);
         self.start_running(ends, job);
-        self.known[job.index()] = Known::Running(ends);
+        let phase = if granted { Phase::Granted } else { Phase::Running };
+        self.known[job.index()] = Known { phase, ends: Some(ends) };
         self.turned += 1;
         // Refused or agreed, the next pass looks at it again.
-        self.heard.push(job);
+        self.heard.push((view.now(), job));
+        Turn { job, at: view.now(), from: Phase::Queued, to: phase }
     }
     /// The slots of a start that was proposed in this pass.
     pub fn proposed(&self, job: JobId) -> Option<&[Slot]> {
@@ -274,14 +322,21 @@ impl Context {
     pub fn slots_of<'a>(&'a self, view: &View<'a>, job: JobId) -> &'a [Slot] {
         self.proposed(job).unwrap_or_else(|| view.job(job).slots())
     }
-    /// Takes up an eviction that was just proposed.
-    pub fn propose_stop(&mut self, job: JobId) {
-        if let Known::Running(ends) = self.known(job) {
+    /// Takes up an eviction that was just proposed. With latency, the victim holds its GPUs for now.
+    pub fn propose_stop(&mut self, view: &View<'_>, job: JobId) -> Turn {
+        let before = self.known(job);
+        if let Some(ends) = before.ends {
             self.stop_running(ends, job);
-            self.known[job.index()] = Known::Elsewhere;
-            self.turned += 1;
         }
-        self.heard.push(job);
+        let leaves = SimSpan::ZERO < view.eviction_latency();
+        let known = if leaves { Known { phase: Phase::Leaving, ends: Some(SimTime::NEVER) } } else { Known::default() };
+        if let Some(ends) = known.ends {
+            self.start_running(ends, job);
+        }
+        self.known[job.index()] = known;
+        self.turned += 1;
+        self.heard.push((view.now(), job));
+        Turn { job, at: view.now(), from: before.phase, to: known.phase }
     }
     /// Whether a shape was found not to fit, and nothing became free since.
     pub fn is_full_for(&self, shape: crate::ids::ShapeId) -> bool {

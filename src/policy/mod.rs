@@ -17,6 +17,7 @@ pub mod scale;
 mod sorted;
 mod spec;
 mod staged;
+pub mod standing;
 
 pub use spec::{CONTRACT_KNOBS, Choice, PolicySpec, Stage};
 pub use staged::{Staged, Stages};

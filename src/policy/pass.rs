@@ -1,9 +1,9 @@
 //! One pass: what a fill asks of the other stages, so that each fill is only its own rule.
 
-use super::context::{Context, Turn};
-use super::evict::{Evict, Room};
+use super::context::Context;
+use super::evict::{Claim, Evict, Room};
 use super::gang::gang;
-use super::order::Order;
+use super::order::{Head, Order, first_by_key};
 use super::place::Place;
 use super::plan::{Shadow, Spot, take_spot};
 use super::queue::{Bucket, Queued, Tier};
@@ -44,45 +44,68 @@ impl Pass<'_, '_> {
         if self.evict.is_active() { self.context.freed + self.context.stirred } else { self.context.freed }
     }
     /// The job that comes first of those in `tier` whose bucket `bound` lets in, with an estimate of at most what it says.
-    pub fn first(&self, tier: Tier, mut bound: impl FnMut(&Bucket) -> Option<u64>) -> Option<(u32, Queued)> {
-        let queue = &self.context.queue;
-        let mut best: Option<(u32, Queued)> = None;
-        for &at in queue.active() {
-            let bucket = queue.bucket(at);
+    pub fn first(&mut self, tier: Tier, mut bound: impl FnMut(&Context, &Bucket) -> Option<u64>) -> Option<(u32, Queued)> {
+        let ranks = self.order.ranks_lanes();
+        let mut heads = std::mem::take(&mut self.context.heads);
+        heads.clear();
+        let mut best: Option<Head> = None;
+        for &at in self.context.queue.active() {
+            let bucket = self.context.queue.bucket(at);
             if bucket.tier != tier {
                 continue;
             }
-            let Some(found) = bound(bucket).and_then(|most| queue.candidate(at, most)) else { continue };
-            if best.is_none_or(|(other, first)| self.precedes(bucket.lane, found, queue.bucket(other).lane, first)) {
-                best = Some((at, found));
+            let found = bound(self.context, bucket).and_then(|most| self.context.queue.candidate(at, most));
+            let Some(queued) = found else { continue };
+            let head = Head { lane: bucket.lane, at, queued };
+            if ranks {
+                heads.push(head);
+            } else if best.is_none_or(|best| queued.key < best.queued.key) {
+                best = Some(head);
             }
         }
-        best
+        if ranks && !heads.is_empty() {
+            best = Some(heads[self.order.best(self.view, tier, &heads)]);
+        }
+        self.context.heads = heads;
+        best.map(|head| (head.at, head.queued))
     }
-    /// The job that comes first in `tier`, of buckets that are not blocked.
-    pub fn next(&self, tier: Tier) -> Option<(u32, Queued)> {
+    /// The job that comes first in `tier`, of buckets that are not blocked and may have room.
+    pub fn next(&mut self, tier: Tier) -> Option<(u32, Queued)> {
         let stamp = self.stamp();
-        let queue = &self.context.queue;
-        let mut best: Option<(u32, Queued)> = None;
-        for &at in queue.active() {
+        let active = self.evict.is_active();
+        let mut heads = std::mem::take(&mut self.context.heads);
+        heads.clear();
+        for at in 0..self.context.queue.active().len() {
+            let at = self.context.queue.active()[at];
+            let queue = &self.context.queue;
             let bucket = queue.bucket(at);
             if bucket.tier != tier || queue.is_blocked(at, stamp) {
                 continue;
             }
-            let Some(found) = queue.candidate(at, u64::MAX) else { continue };
-            if best.is_none_or(|(other, first)| self.precedes(bucket.lane, found, queue.bucket(other).lane, first)) {
-                best = Some((at, found));
+            let shape = bucket.shape;
+            let Some(queued) = queue.candidate(at, u64::MAX) else { continue };
+            let head = Head { lane: bucket.lane, at, queued };
+            let plain = self.view.windows().is_empty();
+            if active && plain && self.context.is_full_for(shape) && !self.may_make_room(queued.key.job) {
+                continue;
             }
+            heads.push(head);
         }
-        best
+        let best = self.best_of(tier, &heads);
+        self.context.heads = heads;
+        best.map(|head| (head.at, head.queued))
     }
-    /// Whether the job `a` of one lane comes before `b` of another.
-    pub fn precedes(&self, lane_a: u32, a: Queued, lane_b: u32, b: Queued) -> bool {
-        if lane_a != lane_b && self.order.ranks_lanes() {
-            let by_lane = self.order.compare(self.view, a.key.job, b.key.job);
-            return by_lane.then(a.key.cmp(&b.key)).is_lt();
+    /// Which of these comes first.
+    pub fn best_of(&mut self, tier: Tier, heads: &[Head]) -> Option<Head> {
+        if heads.is_empty() {
+            return None;
         }
-        a.key < b.key
+        let row = if self.order.ranks_lanes() { self.order.best(self.view, tier, heads) } else { first_by_key(heads) };
+        Some(heads[row])
+    }
+    /// Whether someone may leave for a job; `false` only if surely nobody does.
+    fn may_make_room(&mut self, job: JobId) -> bool {
+        self.evict.may_make_room(self.view, self.context, &*self.order, job)
     }
     /// Whether a bucket could not start and nothing has changed since.
     pub fn is_blocked(&self, at: u32) -> bool {
@@ -100,13 +123,18 @@ impl Pass<'_, '_> {
 
     /// Tries to start `job` on what is free, else on what others leave for it.
     pub fn start(&mut self, job: JobId) -> Tried {
+        self.start_by(job, Claim::Plain)
+    }
+    /// The same, where others leave by a stated right.
+    pub fn start_by(&mut self, job: JobId, claim: Claim) -> Tried {
         if !self.order.admits(self.view, job) {
             return Tried::Barred;
         }
         self.context.slots.clear();
         self.context.releases.clear();
+        self.context.weighings.clear();
         let fits = self.fits_free(job, None);
-        if !fits && !self.evict_for(job) {
+        if !fits && !self.evict_for(job, claim) {
             return Tried::Full;
         }
         self.propose(job);
@@ -119,6 +147,7 @@ impl Pass<'_, '_> {
         }
         self.context.slots.clear();
         self.context.releases.clear();
+        self.context.weighings.clear();
         if !self.fits_free(job, shadow) {
             return Tried::Full;
         }
@@ -134,6 +163,7 @@ impl Pass<'_, '_> {
             return Tried::Barred;
         }
         self.context.releases.clear();
+        self.context.weighings.clear();
         if !take_spot(self.view, self.context, job, spot) {
             return Tried::Full;
         }
@@ -143,7 +173,7 @@ impl Pass<'_, '_> {
     /// Proposes the start of `job` on the slots and releases that stand in the context.
     fn propose(&mut self, job: JobId) {
         let context = &mut *self.context;
-        self.out.start(job, &context.slots, &context.releases);
+        self.out.start_weighed(job, &context.slots, &context.releases, &context.weighings);
         for at in 0..context.slots.len() {
             let node = context.slots[at].node;
             context.touch(node);
@@ -154,9 +184,9 @@ impl Pass<'_, '_> {
                 context.touch(slot.node);
             }
             if let Release::Job(victim) = context.releases[at] {
-                context.propose_stop(victim);
-                self.order.turned(self.view, Turn::Stopped(victim));
-                self.evict.turned(self.view, Turn::Stopped(victim), &*self.order);
+                let turn = context.propose_stop(self.view, victim);
+                self.order.turned(self.view, turn);
+                self.evict.turned(self.view, turn, &*self.order);
             }
         }
         if !context.releases.is_empty() {
@@ -165,9 +195,9 @@ impl Pass<'_, '_> {
             }
             context.freed += 1;
         }
-        context.propose_start(self.view, job);
-        self.order.turned(self.view, Turn::Started(job));
-        self.evict.turned(self.view, Turn::Started(job), &*self.order);
+        let turn = context.propose_start(self.view, job);
+        self.order.turned(self.view, turn);
+        self.evict.turned(self.view, turn, &*self.order);
     }
 
     fn fits_free(&mut self, job: JobId, shadow: Option<&mut Shadow>) -> bool {
@@ -182,7 +212,7 @@ impl Pass<'_, '_> {
         }
         fits
     }
-    fn evict_for(&mut self, job: JobId) -> bool {
+    fn evict_for(&mut self, job: JobId, claim: Claim) -> bool {
         if !self.evict.is_active() {
             return false;
         }
@@ -195,6 +225,8 @@ impl Pass<'_, '_> {
             running: &context.running,
             slots: &mut context.slots,
             releases: &mut context.releases,
+            weighings: &mut context.weighings,
+            claim,
         };
         self.evict.make_room(&mut room, job)
     }

@@ -76,6 +76,12 @@ impl Stage {
 
 /// Knobs of a policy's `[contract]` table; unset ones leave the scenario's contract as it is.
 pub const CONTRACT_KNOBS: &[Knob] = &[
+    Knob::optional(
+        "protection",
+        "what protects an attempt: what its job declared, `exempt_time` for all, what its account says, or nothing",
+        Kind::Choice(&["contract", "global", "queue", "none"]),
+    ),
+    Knob::optional("exempt_time", "with protection = global: how long each allocated attempt is protected", Kind::SPAN),
     Knob::optional("max_min_runtime", "longest protection whatever a job declares", Kind::SPAN_OR_UNLIMITED),
     Knob::optional("default_min_runtime", "min runtime of allocated jobs that declare none", Kind::SPAN),
     Knob::optional("undeclared", "how jobs that declare no min runtime count", Kind::Choice(&["unallocated", "allocated"])),

@@ -10,9 +10,11 @@ use super::pass::Pass;
 use super::place::Place;
 use super::queue::Tier;
 use super::scale::Scale;
+use crate::cluster::NodeState;
 use crate::engine::{Decisions, Policy, View};
-use crate::facts::Fact;
-use crate::ids::JobId;
+
+use crate::facts::{Fact, PreemptReason};
+use crate::ids::{JobId, NodeId};
 use crate::units::{SimSpan, SimTime};
 
 /// One implementation of each stage.
@@ -39,24 +41,37 @@ pub struct Staged {
     timed: bool,
     /// Whether any stage hears facts.
     listens: bool,
-    /// Whether no pass was made yet.
-    first: bool,
+    /// When the last pass was made.
+    asked: Option<SimTime>,
+    /// Nodes that are to be emptied.
+    draining: Vec<NodeId>,
+    /// Who leaves them now, kept as a buffer.
+    leaving: Vec<JobId>,
 }
 
 impl Staged {
     /// A policy on a fresh context.
-    pub fn new(stages: Stages, mut context: Context, timed: bool) -> Staged {
+    pub fn new(mut stages: Stages, mut context: Context, timed: bool) -> Staged {
+        if let (Some(min_turn), Some(standing)) = (stages.evict.min_turn(), stages.order.standing_mut()) {
+            standing.commit(min_turn);
+        }
         let Stages { order, fill, evict, lend, scale, .. } = &stages;
         let listens = order.listens() || evict.listens() || lend.listens() || scale.listens();
         context.tracks_running = fill.uses_running() || evict.is_active();
-        Staged { stages, context, timed, listens, first: true }
+        Staged { stages, context, timed, listens, asked: None, draining: Vec::new(), leaving: Vec::new() }
     }
 }
 
 impl Policy for Staged {
     fn observe(&mut self, at: SimTime, fact: &Fact) {
         if let Some(job) = subject(fact) {
-            self.context.heard.push(job);
+            self.context.heard.push((at, job));
+        }
+        if let Fact::NodeChanged { node, state } = *fact {
+            self.draining.retain(|it| *it != node);
+            if state == NodeState::Draining {
+                self.draining.push(node);
+            }
         }
         if self.listens {
             self.stages.order.observe(at, fact);
@@ -71,7 +86,7 @@ impl Policy for Staged {
         let context = &mut self.context;
         let before = (context.freed, context.turned);
         let mut turns = std::mem::take(&mut context.turns);
-        context.reconcile(view, |id, job| (order.lane(job), order.key(id, job)), &mut turns);
+        context.reconcile(view, |id, job| (order.lane(id, job), order.key(id, job)), &mut turns);
         for &turn in &turns {
             order.turned(view, turn);
             evict.turned(view, turn, &**order);
@@ -79,17 +94,34 @@ impl Policy for Staged {
         turns.clear();
         context.turns = turns;
         context.sync(view);
-        let aged = order.begin(view);
+        let aged = order.begin(view) | evict.begin(view, &**order);
         if aged {
             context.stir();
         }
-        // Nothing that any stage looks at has changed since the last pass.
-        let quiet = before == (context.freed, context.turned) && context.fresh.is_empty() && !self.first && !self.timed;
-        if quiet {
+        // Nothing that any stage looks at has changed since the last pass, and no time has gone by if that matters.
+        let asked = self.asked.replace(view.now());
+        let same = if self.timed { asked == Some(view.now()) } else { asked.is_some() };
+        if same && before == (context.freed, context.turned) && context.fresh.is_empty() {
             return;
         }
-        self.first = false;
         context.queue.begin_pass();
+        if !self.draining.is_empty() {
+            self.leaving.clear();
+            let next = evict.drain(view, &self.draining, &context.running, &mut self.leaving);
+            for at in 0..self.leaving.len() {
+                let job = self.leaving[at];
+                out.preempt(job, PreemptReason::Drain);
+                for slot in view.job(job).slots() {
+                    context.touch(slot.node);
+                }
+                let turn = context.propose_stop(view, job);
+                order.turned(view, turn);
+                evict.turned(view, turn, &**order);
+            }
+            if let Some(at) = next {
+                out.wake_at(at);
+            }
+        }
         lend.propose(view, context, out);
         let mut pass = Pass { view, context, order: &mut **order, place: &mut **place, evict: &mut **evict, out };
         fill.fill(&mut pass, Tier::Allocated);
@@ -104,8 +136,10 @@ impl Policy for Staged {
             if self.timed && SimSpan::ZERO < interval {
                 out.wake_at(view.now().after(interval));
             }
-            if let Some(at) = order.changes_at(view).filter(|at| view.now() < *at) {
-                out.wake_at(at);
+            for at in [order.changes_at(view), evict.changes_at(view, &**order)].into_iter().flatten() {
+                if view.now() < at {
+                    out.wake_at(at);
+                }
             }
         }
     }
@@ -139,6 +173,8 @@ fn subject(fact: &Fact) -> Option<JobId> {
         | Fact::WindowEdge { .. }
         | Fact::Reserved { .. }
         | Fact::Unreserved { .. }
+        | Fact::Weighed { .. }
+        | Fact::Noted { .. }
         | Fact::PassLimit
         | Fact::Cut => None,
     }

@@ -5,7 +5,7 @@ use crate::accounts::AccountTree;
 use crate::engine::ShareChange;
 use crate::form::{Fault, Faults, Filled, Node, Place, Tree};
 use crate::ids::AccountId;
-use crate::units::SimTime;
+use crate::units::{SimSpan, SimTime, parse_span};
 use crate::workload::{Catalog, Table, Workload};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,12 @@ struct Row {
     path: String,
     parent: Option<usize>,
     share: f64,
+    min_runtime: Option<SimSpan>,
+    min_runtime_within: Option<SimSpan>,
 }
+
+/// Keys of an account that are no accounts below it.
+const KEYS: [&str; 3] = ["share", "min_runtime", "min_runtime_within"];
 
 /// The largest share: sums and products of shares stay far from what a double holds.
 pub const SHARE_MAX: f64 = 1e12;
@@ -75,14 +80,16 @@ impl Plan {
                 );
             }
             let row = self.rows.len();
-            self.rows.push(Row { path, parent, share: 1.0 });
+            self.rows.push(Row { path, parent, share: 1.0, min_runtime: None, min_runtime_within: None });
             let share = match &node.tree {
                 Tree::Table(entries) => {
                     let mut children: Vec<(String, Place, Node)> = Vec::new();
-                    let others = entries.iter().filter(|(key, _)| *key != "share");
+                    let others = entries.iter().filter(|(key, _)| !KEYS.contains(&key.as_str()));
                     children.extend(others.map(|(key, (place, node))| (key.clone(), place.clone(), node.clone())));
                     children.sort_by_key(|(_, place, _)| place.start);
                     self.read_children(&children, Some(row), faults);
+                    self.rows[row].min_runtime = span_of(entries.get("min_runtime").map(|(_, node)| node), faults);
+                    self.rows[row].min_runtime_within = span_of(entries.get("min_runtime_within").map(|(_, node)| node), faults);
                     entries.get("share").map(|(_, node)| node)
                 }
                 _ => Some(node),
@@ -132,7 +139,7 @@ impl Plan {
                 }
                 None => None,
             };
-            self.rows.push(Row { path, parent, share });
+            self.rows.push(Row { path, parent, share, min_runtime: None, min_runtime_within: None });
         }
         Ok(())
     }
@@ -258,6 +265,25 @@ impl Plan {
             };
             faults.push(fault.help("or say `others = \"ACCOUNT\"` in `[accounts]` to charge one account for them"));
         }
-        AccountTree::new(self.rows.iter().map(|row| (row.parent.map(AccountId::from_index), row.share)))
+        let mut tree = AccountTree::new(self.rows.iter().map(|row| (row.parent.map(AccountId::from_index), row.share)));
+        for (account, row) in tree.accounts.iter_mut().zip(&self.rows) {
+            (account.min_runtime, account.min_runtime_within) = (row.min_runtime, row.min_runtime_within);
+        }
+        tree
     }
+}
+
+/// A span of an account.
+fn span_of(node: Option<&Node>, faults: &mut Faults) -> Option<SimSpan> {
+    let node = node?;
+    let span = match &node.tree {
+        Tree::Text(text) => parse_span(text),
+        Tree::Int(text) if text == "0" => Some(SimSpan::ZERO),
+        Tree::Raw(text) => parse_span(text),
+        _ => None,
+    };
+    if span.is_none() {
+        faults.push(Fault::new("this is no span of time").at(&node.at, "expected such as `\"10m\"`"));
+    }
+    span
 }

@@ -49,6 +49,7 @@ macro_rules! shipped {
 /// The policies that ship, by name, so that the program needs no files beside it.
 pub const SHIPPED: &[(&str, &str)] = shipped![
     "best-fit",
+    "budget",
     "conservative",
     "easy",
     "easy-best-fit",

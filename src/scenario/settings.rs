@@ -1,6 +1,6 @@
 //! Scalars of a scenario: engine, contract, horizon.
 
-use crate::engine::{Contract, EngineSpec, Undeclared, Unresumable};
+use crate::engine::{Contract, EngineSpec, Protection, Undeclared, Unresumable};
 use crate::form::{Fault, Faults, Filled};
 use crate::registry::Knobs;
 use crate::units::{SimSpan, SimTime};
@@ -26,6 +26,14 @@ pub fn engine(table: Option<&Filled>, until: Option<SimSpan>) -> EngineSpec {
 /// What `knobs` set of a contract; the rest stays.
 pub fn contract(knobs: &Knobs, base: Contract) -> Contract {
     Contract {
+        protect: match (knobs.opt_text("protection"), knobs.opt_span("exempt_time")) {
+            (Some("global"), span) => Protection::Global(span.unwrap_or(SimSpan::ZERO)),
+            (Some("queue"), _) => Protection::Queue,
+            (Some("none"), _) => Protection::Nothing,
+            (Some(_), _) => Protection::Contract,
+            (None, Some(span)) if matches!(base.protect, Protection::Global(_)) => Protection::Global(span),
+            (None, _) => base.protect,
+        },
         max_min_runtime: knobs.opt_span("max_min_runtime").unwrap_or(base.max_min_runtime),
         default_min_runtime: knobs.opt_span("default_min_runtime").unwrap_or(base.default_min_runtime),
         undeclared: match knobs.opt_text("undeclared") {

@@ -1,26 +1,28 @@
 //! Who leaves for a job that does not fit? One implementation a file. Evictions are atomic with the start they are made for, and
 //! minimal: there is no victim without whom the newcomer would still fit, and none at all if it would not start.
 
+mod contract;
 mod nobody;
 mod priority;
+mod tally;
 
-use super::context::{Running, Turn};
+use super::context::{Context, Running, Turn};
 use super::gang::gang;
 use super::order::Order;
 use super::place::Place;
 use super::sorted::Sorted;
 use crate::cluster::{Cluster, Slot};
 use crate::engine::{Case, Release, View};
-use crate::facts::Fact;
-use crate::ids::JobId;
+use crate::facts::{Fact, Weighing};
+use crate::ids::{JobId, NodeId};
 use crate::registry::{Entry, Knobs};
-use crate::units::SimTime;
+use crate::units::{SimSpan, SimTime};
 
 /// Makes an eviction rule from its knobs for one case.
 pub type Build = fn(&Knobs, &Case) -> Box<dyn Evict>;
 
 /// All eviction rules.
-pub const ENTRIES: &[&Entry<Build>] = &[&nobody::ENTRY, &priority::ENTRY];
+pub const ENTRIES: &[&Entry<Build>] = &[&nobody::ENTRY, &priority::ENTRY, &contract::ENTRY];
 
 /// Who leaves.
 pub trait Evict: Send {
@@ -33,6 +35,37 @@ pub trait Evict: Send {
     /// Whether it ever evicts.
     fn is_active(&self) -> bool {
         true
+    }
+    /// The least protection of an allocated attempt against allocated work, for rules whose legality rests on commitments: the
+    /// order then counts them.
+    fn min_turn(&self) -> Option<SimSpan> {
+        None
+    }
+    /// A pass begins. Returns whether the passage of time changed who may go.
+    fn begin(&mut self, _view: &View<'_>, _order: &dyn Order) -> bool {
+        false
+    }
+    /// When the passage of time next changes something, if nothing else happens.
+    fn changes_at(&self, _view: &View<'_>, _order: &dyn Order) -> Option<SimTime> {
+        None
+    }
+    /// Whether someone may leave for a job that does not fit; `false` only if surely not enough do.
+    fn may_make_room(&mut self, _view: &View<'_>, _context: &Context, _order: &dyn Order, _job: JobId) -> bool {
+        true
+    }
+    /// Running jobs by when they could be made to leave, in order: what a reservation counts on. As they end, unless a rule knows better.
+    fn releases(&self, _view: &View<'_>, running: &Sorted<Running>, out: &mut Vec<Running>) {
+        out.extend(running.iter());
+    }
+    /// Empties draining nodes as far as its rules allow: those who are to leave are appended. Returns when it should be asked again.
+    fn drain(
+        &mut self,
+        _view: &View<'_>,
+        _nodes: &[NodeId],
+        _running: &Sorted<Running>,
+        _leave: &mut Vec<JobId>,
+    ) -> Option<SimTime> {
+        None
     }
     /// A job turned, in fact or by a proposal of this pass.
     fn turned(&mut self, _view: &View<'_>, _turn: Turn, _order: &dyn Order) {}
@@ -57,6 +90,22 @@ pub struct Room<'a, 'v> {
     pub slots: &'a mut Vec<Slot>,
     /// Who leaves.
     pub releases: &'a mut Vec<Release>,
+    /// How each of those compared with the newcomer; may stay empty.
+    pub weighings: &'a mut Vec<Option<Weighing>>,
+    /// By what right the newcomer asks.
+    pub claim: Claim,
+}
+
+/// By what right a job asks others to leave.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Claim {
+    /// As everyone.
+    #[default]
+    Plain,
+    /// The time promised to it has passed: its own commitment does not count against it.
+    Overdue,
+    /// The same, and whoever is past protection leaves, whatever was delivered to whom.
+    Override,
 }
 
 impl Room<'_, '_> {
@@ -98,6 +147,20 @@ impl Room<'_, '_> {
         }
         self.releases.extend(victims.into_iter().map(Release::Job));
         true
+    }
+    /// Lets all of `victims` go, if the newcomer then fits. As [`Evict::make_room`].
+    pub fn evict_chosen(&mut self, job: JobId, victims: &[JobId]) -> bool {
+        for &victim in victims {
+            self.give(victim);
+        }
+        if self.place_newcomer(job) {
+            self.releases.extend(victims.iter().map(|&victim| Release::Job(victim)));
+            return true;
+        }
+        for &victim in victims.iter().rev() {
+            self.take(victim);
+        }
+        false
     }
     fn place_newcomer(&mut self, job: JobId) -> bool {
         gang(self.view, job, self.draft, None, self.place, self.slots)

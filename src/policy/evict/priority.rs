@@ -2,7 +2,9 @@
 
 use super::{Build, Evict, Room};
 use crate::engine::{Status, View};
-use crate::ids::JobId;
+use crate::ids::{JobId, NodeId};
+use crate::policy::context::Running;
+use crate::policy::sorted::Sorted;
 use crate::registry::{Entry, Kind, Knob};
 use crate::units::SimTime;
 use std::cmp::Reverse;
@@ -45,6 +47,16 @@ impl Priority {
 }
 
 impl Evict for Priority {
+    /// Preemptible work leaves at once. The rest holds the node until it ends, or until people agree that it does.
+    fn drain(&mut self, view: &View<'_>, nodes: &[NodeId], running: &Sorted<Running>, leave: &mut Vec<JobId>) -> Option<SimTime> {
+        for running in running.iter() {
+            let on_node = || view.job(running.job).slots().iter().any(|slot| nodes.contains(&slot.node));
+            if self.may_go(view, running.job) && on_node() {
+                leave.push(running.job);
+            }
+        }
+        None
+    }
     fn make_room(&mut self, room: &mut Room<'_, '_>, job: JobId) -> bool {
         let view = room.view;
         let (level, submit) = (room.order.level(view, job), view.job(job).submit());

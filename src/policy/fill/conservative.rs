@@ -3,6 +3,7 @@
 
 use super::{Build, Fill};
 use crate::ids::JobId;
+use crate::policy::order::Head;
 use crate::policy::pass::{Pass, Tried};
 use crate::policy::plan::{Profile, Shadow, Spot};
 use crate::policy::queue::{Queued, Tier};
@@ -65,7 +66,7 @@ impl Conservative {
         }
     }
     /// Builds the profile anew, and moves each plan forward where that is possible.
-    fn compress(&mut self, pass: &Pass<'_, '_>, tier: Tier) -> Profile {
+    fn compress(&mut self, pass: &mut Pass<'_, '_>, tier: Tier) -> Profile {
         let view = pass.view;
         let idle = self.shadow.idle(pass.context);
         let mut profile = Profile::of_running(view, pass.context, idle);
@@ -108,23 +109,36 @@ impl Conservative {
 }
 
 /// The queued jobs of a tier that `wanted` picks, in order.
-fn in_order<T>(pass: &Pass<'_, '_>, tier: Tier, wanted: impl Fn(&T, &Queued) -> bool, by: &T) -> Vec<(u32, Queued)> {
+fn in_order<T>(pass: &mut Pass<'_, '_>, tier: Tier, wanted: impl Fn(&T, &Queued) -> bool, by: &T) -> Vec<(u32, Queued)> {
     let queue = &pass.context.queue;
-    let mut jobs: Vec<(u32, Queued)> = Vec::new();
+    let mut jobs: Vec<Head> = Vec::new();
     for &at in queue.active() {
-        if queue.bucket(at).tier == tier {
-            jobs.extend(queue.bucket(at).jobs.iter().filter(|job| wanted(by, job)).map(|job| (at, job)));
+        let bucket = queue.bucket(at);
+        if bucket.tier == tier {
+            let picked = bucket.jobs.iter().filter(|job| wanted(by, job));
+            jobs.extend(picked.map(|queued| Head { lane: bucket.lane, at, queued }));
         }
     }
-    let lane = |it: &(u32, Queued)| queue.bucket(it.0).lane;
-    jobs.sort_by(|a, b| {
-        if a.1.key == b.1.key {
-            std::cmp::Ordering::Equal
-        } else if pass.precedes(lane(a), a.1, lane(b), b.1) {
-            std::cmp::Ordering::Less
-        } else {
-            std::cmp::Ordering::Greater
+    jobs.sort_unstable_by_key(|head| (head.lane, head.queued));
+    if !pass.order.ranks_lanes() {
+        jobs.sort_unstable_by_key(|head| head.queued);
+        return jobs.into_iter().map(|head| (head.at, head.queued)).collect();
+    }
+    // The lanes, each in order, are merged by asking which of their heads comes first.
+    let mut rows: Vec<usize> = (0..jobs.len()).filter(|&row| row == 0 || jobs[row - 1].lane != jobs[row].lane).collect();
+    let mut heads: Vec<Head> = rows.iter().map(|&row| jobs[row]).collect();
+    let mut ordered = Vec::with_capacity(jobs.len());
+    while let Some(first) = pass.best_of(tier, &heads) {
+        ordered.push((first.at, first.queued));
+        let Some(at) = heads.iter().position(|head| head.queued == first.queued) else { break };
+        rows[at] += 1;
+        match jobs.get(rows[at]).filter(|next| next.lane == first.lane) {
+            Some(next) => heads[at] = *next,
+            None => {
+                rows.swap_remove(at);
+                heads.swap_remove(at);
+            }
         }
-    });
-    jobs
+    }
+    ordered
 }

@@ -5,9 +5,11 @@
 
 use super::{Build, Fill};
 use crate::ids::JobId;
+use crate::policy::context::Context;
+use crate::policy::order::Head;
 use crate::policy::pass::{Pass, Tried};
 use crate::policy::plan::{Reservation, Shadow};
-use crate::policy::queue::{Queued, Tier};
+use crate::policy::queue::{Bucket, Queued, Tier};
 use crate::registry::Entry;
 use crate::units::SimTime;
 
@@ -26,7 +28,7 @@ pub const ENTRY: Entry<Build> = Entry {
 struct Easy {
     shadow: Shadow,
     /// Arrivals being tried, kept as a buffer.
-    fresh: Vec<(u32, Queued)>,
+    fresh: Vec<Head>,
     /// The reservation, and the state of things when all that waited had been tried against it.
     seen: Option<Seen>,
 }
@@ -58,7 +60,7 @@ impl Fill for Easy {
         if same.is_some() {
             let mut fresh = std::mem::take(&mut self.fresh);
             fresh_jobs(pass, tier, &mut fresh);
-            backfill_fresh(pass, head.key.job, &mut fresh, &mut self.shadow, &mut reservation);
+            backfill_fresh(pass, tier, head.key.job, &mut fresh, &mut self.shadow, &mut reservation);
             self.fresh = fresh;
         } else {
             backfill_all(pass, tier, at, head, &mut self.shadow, &mut reservation);
@@ -71,7 +73,7 @@ impl Fill for Easy {
 /// Starts jobs from the head while they fit. Returns the first that does not, if any.
 pub(super) fn start_heads(pass: &mut Pass<'_, '_>, tier: Tier) -> Option<(u32, Queued)> {
     loop {
-        let (at, head) = pass.first(tier, |_| Some(u64::MAX))?;
+        let (at, head) = pass.first(tier, |_, _| Some(u64::MAX))?;
         if pass.is_blocked(at) {
             return Some((at, head));
         }
@@ -110,31 +112,27 @@ fn try_one(pass: &mut Pass<'_, '_>, job: Queued, shadow: &mut Shadow, reservatio
 }
 
 /// The waiting jobs of a tier that arrived since the last pass.
-fn fresh_jobs(pass: &Pass<'_, '_>, tier: Tier, fresh: &mut Vec<(u32, Queued)>) {
+fn fresh_jobs(pass: &Pass<'_, '_>, tier: Tier, fresh: &mut Vec<Head>) {
     fresh.clear();
     let queue = &pass.context.queue;
     let places = pass.context.fresh.iter().filter_map(|job| queue.place(*job));
-    fresh.extend(places.filter(|(bucket, _)| queue.bucket(*bucket).tier == tier));
+    let of_tier = places.filter(|(bucket, _)| queue.bucket(*bucket).tier == tier);
+    fresh.extend(of_tier.map(|(at, queued)| Head { lane: queue.bucket(at).lane, at, queued }));
 }
 
 /// Tries the jobs that arrived since the last pass, in order; none is left.
 fn backfill_fresh(
     pass: &mut Pass<'_, '_>,
+    tier: Tier,
     head: JobId,
-    fresh: &mut Vec<(u32, Queued)>,
+    fresh: &mut Vec<Head>,
     shadow: &mut Shadow,
     reservation: &mut Reservation,
 ) {
     let mut built = pass.context.counted;
-    while !fresh.is_empty() {
-        let mut best = 0;
-        for at in 1..fresh.len() {
-            let lane = |it: &(u32, Queued)| pass.context.queue.bucket(it.0).lane;
-            if pass.precedes(lane(&fresh[at]), fresh[at].1, lane(&fresh[best]), fresh[best].1) {
-                best = at;
-            }
-        }
-        let (_, job) = fresh.swap_remove(best);
+    while let Some(head_of_fresh) = pass.best_of(tier, fresh) {
+        let job = head_of_fresh.queued;
+        fresh.retain(|it| it.queued.key.job != job.key.job);
         if pass.context.is_full_for(pass.view.job(job.key.job).shape_id()) {
             continue;
         }
@@ -163,8 +161,7 @@ fn backfill_all(
         let idle = shadow.idle(pass.context);
         let (shapes, extra) = (pass.view.shapes(), reservation.extra);
         let within = reservation.at.since(pass.view.now()).beyond(startup).as_millis();
-        let context = &*pass.context;
-        let bound = |bucket: &crate::policy::queue::Bucket| {
+        let bound = |context: &Context, bucket: &Bucket| {
             if context.is_full_for(bucket.shape) {
                 return None;
             }

@@ -52,19 +52,20 @@ impl Fill for KReservations {
                     pass.context.queue.pass_over(at, job);
                 }
             }
-            next = if planned < self.k { pass.first(tier, |_| Some(u64::MAX)) } else { beyond(pass, tier, &profile) };
+            next = if planned < self.k { pass.first(tier, |_, _| Some(u64::MAX)) } else { beyond(pass, tier, &profile) };
         }
     }
 }
 
 /// The next job beyond the planned ones that may start now: by counts, whole buckets are passed over.
-fn beyond(pass: &Pass<'_, '_>, tier: Tier, profile: &Profile) -> Option<(u32, crate::policy::queue::Queued)> {
+fn beyond(pass: &mut Pass<'_, '_>, tier: Tier, profile: &Profile) -> Option<(u32, crate::policy::queue::Queued)> {
     let startup = pass.view.startup();
-    pass.first(tier, |bucket| {
-        if pass.context.is_full_for(bucket.shape) {
+    let shapes = pass.view.shapes();
+    pass.first(tier, |context, bucket| {
+        if context.is_full_for(bucket.shape) {
             return None;
         }
-        let gpus = pass.view.shapes()[bucket.shape.index()].gpus();
+        let gpus = shapes[bucket.shape.index()].gpus();
         match profile.free_for(gpus) {
             Some(span) if span.as_millis() == 0 => None,
             Some(span) => Some(span.beyond(startup).as_millis()),

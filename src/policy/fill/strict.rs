@@ -31,7 +31,7 @@ impl Fill for Strict {
         false
     }
     fn fill(&mut self, pass: &mut Pass<'_, '_>, tier: Tier) {
-        while let Some((at, head)) = pass.first(tier, |_| Some(u64::MAX)) {
+        while let Some((at, head)) = pass.first(tier, |_, _| Some(u64::MAX)) {
             if pass.is_blocked(at) {
                 break;
             }

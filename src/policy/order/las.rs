@@ -99,13 +99,11 @@ impl Order for Las {
         -(self.depth(Las::attained(view, view.job(job))) as i64)
     }
     fn turned(&mut self, view: &View<'_>, turn: Turn) {
-        match turn {
-            Turn::Queued(job) | Turn::Stopped(job) => self.forget(job),
-            Turn::Started(job) => {
-                self.forget(job);
-                // A start that is only proposed is watched once the engine has agreed: it is told again, or crosses later.
-                self.watch(view, job);
-            }
+        // A start that is only proposed is told again if the engine does not agree; what was refused crosses nothing.
+        if turn.to.stays() {
+            self.watch(view, turn.job);
+        } else {
+            self.forget(turn.job);
         }
     }
     fn changes_at(&self, _view: &View<'_>) -> Option<SimTime> {

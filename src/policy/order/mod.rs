@@ -1,24 +1,36 @@
 //! Who is next? One implementation a file.
 
+mod fair_share;
 mod fifo;
 mod las;
 mod priority;
 mod shortest;
 
 use super::context::Turn;
-use super::queue::Key;
+use super::queue::{Key, Queued, Tier};
+use super::standing::Standing;
 use crate::engine::{Case, JobView, View};
 use crate::facts::Fact;
 use crate::ids::JobId;
 use crate::registry::{Entry, Knobs};
 use crate::units::SimTime;
-use std::cmp::Ordering;
 
 /// Makes an order from its knobs for one case.
 pub type Build = fn(&Knobs, &Case) -> Box<dyn Order>;
 
 /// All orders.
-pub const ENTRIES: &[&Entry<Build>] = &[&fifo::ENTRY, &priority::ENTRY, &shortest::ENTRY, &las::ENTRY];
+pub const ENTRIES: &[&Entry<Build>] = &[&fifo::ENTRY, &priority::ENTRY, &shortest::ENTRY, &las::ENTRY, &fair_share::ENTRY];
+
+/// The first job of a bucket, to be compared with those of others.
+#[derive(Clone, Copy, Debug)]
+pub struct Head {
+    /// The lane of its bucket.
+    pub lane: u32,
+    /// The bucket, or where else it was found.
+    pub at: u32,
+    /// The job.
+    pub queued: Queued,
+}
 
 /// Who is next. Queued jobs stand in lanes; within a lane their places are fixed while they wait.
 pub trait Order: Send {
@@ -32,19 +44,19 @@ pub trait Order: Send {
     fn begin(&mut self, _view: &View<'_>) -> bool {
         false
     }
-    /// The lane of a job that enters the queue.
-    fn lane(&self, _job: JobView<'_>) -> u32 {
+    /// The lane of job `id`, which enters the queue.
+    fn lane(&mut self, _id: JobId, _job: JobView<'_>) -> u32 {
         0
     }
     /// The place of job `id` in its lane. The key ends in `id`.
     fn key(&self, id: JobId, job: JobView<'_>) -> Key;
-    /// Whether lanes are compared by [`Order::compare`]; if not, keys alone decide.
+    /// Whether lanes are compared by [`Order::best`]; if not, keys alone decide.
     fn ranks_lanes(&self) -> bool {
         false
     }
-    /// Which of two jobs, the first of their lanes, comes first by their lanes.
-    fn compare(&self, _view: &View<'_>, _a: JobId, _b: JobId) -> Ordering {
-        Ordering::Equal
+    /// Which of these comes first, by its row in `heads`, which is not empty. Asked only if lanes are compared.
+    fn best(&mut self, _view: &View<'_>, _tier: Tier, heads: &[Head]) -> usize {
+        first_by_key(heads)
     }
     /// Whether a job may start now at all, whatever is free.
     fn admits(&self, _view: &View<'_>, _job: JobId) -> bool {
@@ -54,10 +66,23 @@ pub trait Order: Send {
     fn level(&self, view: &View<'_>, job: JobId) -> i64 {
         i64::from(view.job(job).priority())
     }
+    /// How accounts stand, for orders that provide `shares`.
+    fn standing(&self) -> Option<&Standing> {
+        None
+    }
+    /// The same, to be set up by a stage that needs commitments.
+    fn standing_mut(&mut self) -> Option<&mut Standing> {
+        None
+    }
     /// A job turned, in fact or by a proposal of this pass.
     fn turned(&mut self, _view: &View<'_>, _turn: Turn) {}
     /// When the passage of time next changes something, if nothing else happens.
     fn changes_at(&self, _view: &View<'_>) -> Option<SimTime> {
         None
     }
+}
+
+/// The row of the head with the least key.
+pub fn first_by_key(heads: &[Head]) -> usize {
+    (1..heads.len()).fold(0, |best, row| if heads[row].queued.key < heads[best].queued.key { row } else { best })
 }

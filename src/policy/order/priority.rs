@@ -45,7 +45,7 @@ impl Priority {
 }
 
 impl Order for Priority {
-    fn lane(&self, job: JobView<'_>) -> u32 {
+    fn lane(&mut self, _id: JobId, job: JobView<'_>) -> u32 {
         // With a limit, jobs of one account and kind are barred together.
         if self.limit.is_some() && !job.is_preemptible() { job.account().0 + 1 } else { 0 }
     }
@@ -63,16 +63,15 @@ impl Order for Priority {
         if self.limit.is_none() {
             return;
         }
-        let (Turn::Queued(job) | Turn::Started(job) | Turn::Stopped(job)) = turn;
-        let it = view.job(job);
+        let it = view.job(turn.job);
         if it.is_preemptible() {
             return;
         }
         let capacity = it.shape().capacity();
-        match turn {
-            Turn::Queued(_) => {}
-            Turn::Started(_) => *self.held(it.account()) += capacity,
-            Turn::Stopped(_) => *self.held(it.account()) -= capacity,
+        if turn.starts() {
+            *self.held(it.account()) += capacity;
+        } else if turn.stops() {
+            *self.held(it.account()) -= capacity;
         }
     }
 }

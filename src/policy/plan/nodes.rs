@@ -3,6 +3,7 @@
 //! Differs: shares of a GPU are planned by a node's free thousandths, not GPU by GPU; a share that then finds no single GPU with room
 //! starts later than planned.
 
+use super::free::Free;
 use super::spot::{Spot, Use};
 use crate::cluster::{Slot, TaskRequest};
 use crate::engine::View;
@@ -12,50 +13,14 @@ use crate::units::{SimSpan, SimTime};
 
 /// What is free on a node from an instant on.
 #[derive(Clone, Copy, Debug)]
-struct Free {
+struct Step {
     at: SimTime,
-    /// Whole GPUs.
-    gpus: i64,
-    /// Thousandths on GPUs in part use.
-    parts: i64,
-    cpu: i64,
-    memory: i64,
-}
-
-impl Free {
-    fn add(&mut self, request: &TaskRequest, tasks: i64) {
-        if request.is_share() {
-            self.parts += tasks * i64::from(request.milli);
-        } else {
-            self.gpus += tasks * i64::from(request.gpus);
-        }
-        self.cpu += tasks * i64::from(request.cpu_milli);
-        self.memory += tasks * i64::from(request.memory_mib);
-    }
-    /// How many such tasks fit.
-    fn room(&self, request: &TaskRequest) -> i64 {
-        let by = |free: i64, each: i64| if each == 0 { i64::MAX } else { free.max(0) / each };
-        let gpus = if request.is_share() {
-            by(self.gpus * 1000 + self.parts, i64::from(request.milli))
-        } else {
-            by(self.gpus + self.parts.min(0).div_euclid(1000), i64::from(request.gpus))
-        };
-        gpus.min(by(self.cpu, i64::from(request.cpu_milli))).min(by(self.memory, i64::from(request.memory_mib)))
-    }
-    fn least(self, other: Free) -> Free {
-        Free {
-            at: self.at,
-            gpus: self.gpus.min(other.gpus),
-            parts: self.parts.min(other.parts),
-            cpu: self.cpu.min(other.cpu),
-            memory: self.memory.min(other.memory),
-        }
-    }
+    free: Free,
 }
 
 /// The profile. Nodes in `NodeId` order; an empty list is a closed node.
 pub struct NodeProfile {
-    nodes: Vec<Vec<Free>>,
+    nodes: Vec<Vec<Step>>,
 }
 
 impl NodeProfile {
@@ -63,18 +28,8 @@ impl NodeProfile {
     pub fn of_running(view: &View<'_>, context: &Context) -> NodeProfile {
         let draft = &context.draft;
         let free_on = |node: usize| {
-            let id = NodeId::from_index(node);
-            let row = draft.node(id);
-            let parts: u64 =
-                crate::cluster::bits(row.healthy & !row.idle).map(|gpu| u64::from(draft.gpu_free(id)[usize::from(gpu)])).sum();
-            let free = Free {
-                at: view.now(),
-                gpus: i64::from(row.idle.count_ones()),
-                parts: parts as i64,
-                cpu: row.cpu_free as i64,
-                memory: row.memory_free as i64,
-            };
-            if row.is_open() { vec![free] } else { Vec::new() }
+            let free = Free::of(draft, NodeId::from_index(node));
+            free.map_or_else(Vec::new, |free| vec![Step { at: view.now(), free }])
         };
         let mut profile = NodeProfile { nodes: (0..draft.len()).map(free_on).collect() };
         for running in context.running.iter().take_while(|running| running.ends != SimTime::NEVER) {
@@ -94,8 +49,8 @@ impl NodeProfile {
         let steps = &mut self.nodes[node.index()];
         let row = steps.partition_point(|step| step.at < at);
         if steps.get(row).is_none_or(|step| step.at != at) {
-            let free = steps[row.saturating_sub(1)];
-            steps.insert(row, Free { at, ..free });
+            let free = steps[row.saturating_sub(1)].free;
+            steps.insert(row, Step { at, free });
         }
         row
     }
@@ -110,14 +65,14 @@ impl NodeProfile {
     fn add(&mut self, node: NodeId, from: SimTime, until: SimTime, request: &TaskRequest, tasks: i64) {
         let range = self.range(node, from, until);
         for step in &mut self.nodes[node.index()][range] {
-            step.add(request, tasks);
+            step.free.add(request, tasks);
         }
     }
     /// Differs: a window is closed in the plan even to the account that may use it.
     fn close(&mut self, node: NodeId, from: SimTime, until: SimTime) {
         let range = self.range(node, from, until);
         for step in &mut self.nodes[node.index()][range] {
-            *step = Free { at: step.at, gpus: -1 << 40, parts: 0, cpu: -1 << 40, memory: -1 << 40 };
+            step.free = Free::CLOSED;
         }
     }
     /// The least free on a node over [from, until).
@@ -125,7 +80,7 @@ impl NodeProfile {
         let steps = &self.nodes[node.index()];
         let first = steps.partition_point(|step| step.at <= from).saturating_sub(1);
         let within = steps.get(first..)?.iter().copied().take_while(|step| step.at < until || step.at <= from);
-        within.reduce(Free::least)
+        within.map(|step| step.free).reduce(Free::least)
     }
     /// The nodes for a gang over [at, at + span), lowest first, if it fits.
     fn fit(&self, view: &View<'_>, job: JobId, at: SimTime, span: SimSpan) -> Option<Vec<Use>> {
