@@ -270,7 +270,7 @@ impl Context {
         self.known[job.index()]
     }
     /// Notes that a job started or stopped, or that time changed who may evict whom.
-    pub(super) fn stir(&mut self) {
+    pub fn stir(&mut self) {
         self.turned += 1;
         self.stirred += 1;
     }

@@ -1,6 +1,6 @@
 //! One pass: what a fill asks of the other stages, so that each fill is only its own rule.
 
-use super::context::Context;
+use super::context::{Context, Running};
 use super::evict::{Claim, Evict, Room};
 use super::gang::gang;
 use super::order::{Head, Order, first_by_key};
@@ -82,11 +82,9 @@ impl Pass<'_, '_> {
             if bucket.tier != tier || queue.is_blocked(at, stamp) {
                 continue;
             }
-            let shape = bucket.shape;
             let Some(queued) = queue.candidate(at, u64::MAX) else { continue };
             let head = Head { lane: bucket.lane, at, queued };
-            let plain = self.view.windows().is_empty();
-            if active && plain && self.context.is_full_for(shape) && !self.may_make_room(queued.key.job) {
+            if active && !self.may_start(queued.key.job, Claim::Plain) {
                 continue;
             }
             heads.push(head);
@@ -103,9 +101,16 @@ impl Pass<'_, '_> {
         let row = if self.order.ranks_lanes() { self.order.best(self.view, tier, heads) } else { first_by_key(heads) };
         Some(heads[row])
     }
-    /// Whether someone may leave for a job; `false` only if surely nobody does.
-    fn may_make_room(&mut self, job: JobId) -> bool {
-        self.evict.may_make_room(self.view, self.context, &*self.order, job)
+    /// Whether a job may fit, others leaving by a stated right if need be; `false` only if surely not.
+    pub fn may_start(&mut self, job: JobId, claim: Claim) -> bool {
+        let full = self.context.is_full_for(self.view.job(job).shape_id());
+        let decided = full && self.evict.is_active() && self.view.windows().is_empty();
+        !decided || self.evict.may_make_room(self.view, self.context, &*self.order, job, claim)
+    }
+    /// Running jobs by when they could be made to leave, in order.
+    pub fn releases(&self, out: &mut Vec<Running>) {
+        out.clear();
+        self.evict.releases(self.view, &self.context.running, out);
     }
     /// Whether a bucket could not start and nothing has changed since.
     pub fn is_blocked(&self, at: u32) -> bool {
@@ -123,18 +128,18 @@ impl Pass<'_, '_> {
 
     /// Tries to start `job` on what is free, else on what others leave for it.
     pub fn start(&mut self, job: JobId) -> Tried {
-        self.start_by(job, Claim::Plain)
+        self.start_by(job, Claim::Plain, None)
     }
-    /// The same, where others leave by a stated right.
-    pub fn start_by(&mut self, job: JobId, claim: Claim) -> Tried {
+    /// The same, where others leave by a stated right; if `shadow` is given, only on what is left beside the head's reservation.
+    pub fn start_by(&mut self, job: JobId, claim: Claim, mut shadow: Option<&mut Shadow>) -> Tried {
         if !self.order.admits(self.view, job) {
             return Tried::Barred;
         }
         self.context.slots.clear();
         self.context.releases.clear();
         self.context.weighings.clear();
-        let fits = self.fits_free(job, None);
-        if !fits && !self.evict_for(job, claim) {
+        let fits = self.fits_free(job, shadow.as_deref_mut());
+        if !fits && !self.evict_for(job, claim, shadow) {
             return Tried::Full;
         }
         self.propose(job);
@@ -212,7 +217,7 @@ impl Pass<'_, '_> {
         }
         fits
     }
-    fn evict_for(&mut self, job: JobId, claim: Claim) -> bool {
+    fn evict_for(&mut self, job: JobId, claim: Claim, shadow: Option<&mut Shadow>) -> bool {
         if !self.evict.is_active() {
             return false;
         }
@@ -227,6 +232,7 @@ impl Pass<'_, '_> {
             releases: &mut context.releases,
             weighings: &mut context.weighings,
             claim,
+            shadow,
         };
         self.evict.make_room(&mut room, job)
     }

@@ -14,6 +14,7 @@ use crate::facts::{Ratio, Weighing};
 use crate::ids::{JobId, NodeId};
 use crate::policy::context::{Context, Running, Turn};
 use crate::policy::order::Order;
+use crate::policy::plan::Shadow;
 use crate::policy::sorted::Sorted;
 use crate::registry::{Entry, Kind, Knob};
 use crate::units::{SimSpan, SimTime};
@@ -50,7 +51,7 @@ pub const ENTRY: Entry<Build> = Entry {
         ),
     ],
     needs: &["shares"],
-    provides: &["tiers"],
+    provides: &["tiers", "promises"],
     timed: true,
     build: |knobs, case| {
         let fast = case.catalog.shapes.rows().iter().all(|shape| shape.groups.iter().all(|group| !group.request.is_share()));
@@ -162,7 +163,7 @@ impl Contract {
         let (view, draft) = (room.view, &*room.draft);
         let shape = view.job(job).shape();
         self.chosen.clear();
-        self.tally.begin(draft, shape);
+        self.tally.begin(draft, room.shadow.as_deref().map(Shadow::cluster), shape);
         let mut taken = case.begin();
         let mut enough = self.tally.is_enough();
         for at in 0..self.candidates.len() {
@@ -261,7 +262,7 @@ impl Evict for Contract {
             (a, b) => a.or(b),
         }
     }
-    fn may_make_room(&mut self, view: &View<'_>, context: &Context, order: &dyn Order, job: JobId) -> bool {
+    fn may_make_room(&mut self, view: &View<'_>, context: &Context, order: &dyn Order, job: JobId, claim: Claim) -> bool {
         let it = view.job(job);
         if !it.is_allocated() {
             return false;
@@ -275,7 +276,7 @@ impl Evict for Contract {
         if reach + self.holders.open_milli() < need {
             return false;
         }
-        let Some(case) = self.ask(view, order, job, Claim::Plain) else { return false };
+        let Some(case) = self.ask(view, order, job, claim) else { return false };
         need <= reach + self.slack.reach(&case, &self.holders)
     }
     fn turned(&mut self, view: &View<'_>, turn: Turn, order: &dyn Order) {
@@ -309,7 +310,7 @@ impl Evict for Contract {
                 continue;
             }
             let enough = self.choose(room, job, &case);
-            let done = if self.exact && whole {
+            let done = if self.exact && whole && room.shadow.is_none() {
                 enough && room.evict_chosen(job, &self.chosen)
             } else {
                 // Counting may promise too much; and too little, where shares of a GPU add up to a whole one.

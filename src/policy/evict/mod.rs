@@ -10,6 +10,7 @@ use super::context::{Context, Running, Turn};
 use super::gang::gang;
 use super::order::Order;
 use super::place::Place;
+use super::plan::Shadow;
 use super::sorted::Sorted;
 use crate::cluster::{Cluster, Slot};
 use crate::engine::{Case, Release, View};
@@ -50,7 +51,7 @@ pub trait Evict: Send {
         None
     }
     /// Whether someone may leave for a job that does not fit; `false` only if surely not enough do.
-    fn may_make_room(&mut self, _view: &View<'_>, _context: &Context, _order: &dyn Order, _job: JobId) -> bool {
+    fn may_make_room(&mut self, _view: &View<'_>, _context: &Context, _order: &dyn Order, _job: JobId, _claim: Claim) -> bool {
         true
     }
     /// Running jobs by when they could be made to leave, in order: what a reservation counts on. As they end, unless a rule knows better.
@@ -94,6 +95,8 @@ pub struct Room<'a, 'v> {
     pub weighings: &'a mut Vec<Option<Weighing>>,
     /// By what right the newcomer asks.
     pub claim: Claim,
+    /// Where it must fit, too: what stays free beside a reservation.
+    pub shadow: Option<&'a mut Shadow>,
 }
 
 /// By what right a job asks others to leave.
@@ -163,12 +166,16 @@ impl Room<'_, '_> {
         false
     }
     fn place_newcomer(&mut self, job: JobId) -> bool {
-        gang(self.view, job, self.draft, None, self.place, self.slots)
+        gang(self.view, job, self.draft, self.shadow.as_deref_mut(), self.place, self.slots)
     }
     fn unplace(&mut self, job: JobId) {
         let shape = self.view.job(job).shape();
         for slot in self.slots.drain(..).rev() {
-            self.draft.give(&slot, &shape.groups[usize::from(slot.group)].request);
+            let request = &shape.groups[usize::from(slot.group)].request;
+            self.draft.give(&slot, request);
+            if let Some(shadow) = &mut self.shadow {
+                shadow.give(&slot, request);
+            }
         }
     }
     fn give(&mut self, victim: JobId) {

@@ -10,16 +10,23 @@ use crate::policy::plan::Free;
 pub(super) struct Tally {
     /// What is free on each node that was looked at, in `NodeId` order; `None`: closed.
     nodes: Vec<Option<Free>>,
+    /// The same beside a reservation, if there is one.
+    beside: Vec<Option<Free>>,
     /// Tasks of each group that fit.
     room: Vec<i64>,
     wanted: Vec<i64>,
 }
 
 impl Tally {
-    /// Starts from what is free in `draft`.
-    pub(super) fn begin(&mut self, draft: &Cluster, shape: &Shape) {
+    /// Starts from what is free in `draft`; no more than what is free in `shadow`, if given, will count.
+    pub(super) fn begin(&mut self, draft: &Cluster, shadow: Option<&Cluster>, shape: &Shape) {
+        let free = |cluster: &Cluster, node: usize| Free::of(cluster, NodeId::from_index(node));
         self.nodes.clear();
-        self.nodes.extend((0..draft.len()).map(|node| Free::of(draft, NodeId::from_index(node))));
+        self.nodes.extend((0..draft.len()).map(|node| free(draft, node)));
+        self.beside.clear();
+        if let Some(shadow) = shadow {
+            self.beside.extend((0..draft.len()).map(|node| free(shadow, node)));
+        }
         self.wanted.clear();
         self.wanted.extend(shape.groups.iter().map(|group| i64::from(group.count)));
         self.room.clear();
@@ -30,7 +37,12 @@ impl Tally {
     }
     /// Adds (or takes off) the room of one node.
     fn count(&mut self, draft: &Cluster, shape: &Shape, node: NodeId, sign: i64) {
-        let Some(free) = self.nodes[node.index()] else { return };
+        let Some(mut free) = self.nodes[node.index()] else { return };
+        match self.beside.get(node.index()) {
+            Some(Some(beside)) => free = free.least(*beside),
+            Some(None) => return,
+            None => {}
+        }
         let row = draft.node(node);
         for (group, room) in shape.groups.iter().zip(&mut self.room) {
             if group.request.allows(row.model, row.pool) {

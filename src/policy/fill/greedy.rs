@@ -24,11 +24,16 @@ impl Fill for Greedy {
         false
     }
     fn fill(&mut self, pass: &mut Pass<'_, '_>, tier: Tier) {
-        while let Some((at, job)) = pass.next(tier) {
-            let tried = pass.start(job.key.job);
-            if tried != Tried::Started {
-                pass.failed(at, job, tried);
-            }
+        start_all(pass, tier);
+    }
+}
+
+/// Starts every job that fits, in order.
+pub(super) fn start_all(pass: &mut Pass<'_, '_>, tier: Tier) {
+    while let Some((at, job)) = pass.next(tier) {
+        let tried = pass.start(job.key.job);
+        if tried != Tried::Started {
+            pass.failed(at, job, tried);
         }
     }
 }

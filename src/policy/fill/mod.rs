@@ -1,6 +1,7 @@
 //! How far past a stuck head? One implementation a file.
 
 mod conservative;
+mod contract;
 mod easy;
 mod greedy;
 mod k_reservations;
@@ -16,7 +17,7 @@ pub type Build = fn(&Knobs, &Case) -> Box<dyn Fill>;
 
 /// All fills.
 pub const ENTRIES: &[&Entry<Build>] =
-    &[&strict::ENTRY, &greedy::ENTRY, &easy::ENTRY, &conservative::ENTRY, &k_reservations::ENTRY];
+    &[&strict::ENTRY, &greedy::ENTRY, &easy::ENTRY, &conservative::ENTRY, &k_reservations::ENTRY, &contract::ENTRY];
 
 /// How far past a stuck head.
 pub trait Fill: Send {

@@ -6,7 +6,7 @@
 use crate::cluster::{Buckets, Class, Cluster, Preference, Slot, TaskRequest, bits};
 use crate::engine::View;
 use crate::ids::{JobId, NodeId};
-use crate::policy::context::Context;
+use crate::policy::context::{Context, Running};
 use crate::units::SimTime;
 
 /// When the head should start.
@@ -55,16 +55,36 @@ impl Shadow {
         self.idle.idle_gpus()
     }
 
-    /// Reserves for a head that does not fit now.
+    /// Reserves for a head that does not fit now, by the estimated ends of those who run.
     pub fn reserve(&mut self, view: &View<'_>, context: &Context, head: JobId) -> Reservation {
-        if context.counted { self.reserve_counted(view, context, head) } else { self.reserve_on_nodes(view, context, head) }
+        self.reserve_by(view, context, head, context.running.iter())
+    }
+    /// Reserves for a head that does not fit now. `releases`: running jobs by when they go, in order.
+    pub fn reserve_by(
+        &mut self,
+        view: &View<'_>,
+        context: &Context,
+        head: JobId,
+        releases: impl Iterator<Item = Running>,
+    ) -> Reservation {
+        if context.counted {
+            self.reserve_counted(view, context, head, releases)
+        } else {
+            self.reserve_on_nodes(view, context, head, releases)
+        }
     }
 
-    fn reserve_counted(&mut self, view: &View<'_>, context: &Context, head: JobId) -> Reservation {
+    fn reserve_counted(
+        &mut self,
+        view: &View<'_>,
+        context: &Context,
+        head: JobId,
+        releases: impl Iterator<Item = Running>,
+    ) -> Reservation {
         let need = u64::from(view.job(head).shape().gpus());
         let mut free = self.idle(context);
         let mut at = None;
-        for running in context.running.iter() {
+        for running in releases {
             if at.is_some_and(|at| at < running.ends) || running.ends == SimTime::NEVER {
                 break;
             }
@@ -79,10 +99,16 @@ impl Shadow {
         }
     }
 
-    fn reserve_on_nodes(&mut self, view: &View<'_>, context: &Context, head: JobId) -> Reservation {
+    fn reserve_on_nodes(
+        &mut self,
+        view: &View<'_>,
+        context: &Context,
+        head: JobId,
+        releases: impl Iterator<Item = Running>,
+    ) -> Reservation {
         self.sync(&context.draft);
         let mut at: Option<SimTime> = None;
-        for running in context.running.iter().take_while(|running| running.ends != SimTime::NEVER) {
+        for running in releases.take_while(|running| running.ends != SimTime::NEVER) {
             let ends = running.ends.max(view.now());
             // Releases of the instant at which the gang first fits all count.
             if at.is_some_and(|at| at < ends) {

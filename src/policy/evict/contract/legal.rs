@@ -176,7 +176,7 @@ impl Slack {
     /// Capacity past protection that the newcomer may take, in milli-GPU; not less than what it finds.
     pub(super) fn reach(&self, case: &Case<'_>, holders: &Holders) -> u64 {
         let own = if case.within { holders.open_of(case.row) } else { 0 };
-        if case.legality != Legality::Commitment {
+        if case.legality != Legality::Commitment || case.claim == Claim::Override {
             return holders.open_milli();
         }
         let mut by_row = self.by_row.borrow_mut();
