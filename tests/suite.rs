@@ -4,6 +4,8 @@
 mod allocations;
 #[path = "suite/bench.rs"]
 mod bench;
+#[path = "suite/budgets.rs"]
+mod budgets;
 #[path = "suite/cases.rs"]
 mod cases;
 #[path = "suite/drives.rs"]

@@ -4,7 +4,7 @@ use schedlab::accounts::AccountTree;
 use schedlab::cluster::{ClusterSpec, ModelSpec, NodeSpec, Shape, TaskRequest};
 use schedlab::engine::{Case, Contract, EngineSpec, Outcome, Undeclared, Unwatched, run};
 use schedlab::facts::Fact;
-use schedlab::ids::{JobId, ModelId, PoolId};
+use schedlab::ids::{AccountId, JobId, ModelId, PoolId};
 use schedlab::policy::{PolicySpec, Stage};
 use schedlab::units::{SimSpan, SimTime, parse_span};
 use schedlab::workload::{Catalog, Job, Workload};
@@ -18,13 +18,16 @@ pub struct Bench {
     pub workload: Workload,
     pub engine: EngineSpec,
     pub per_task: u8,
+    /// Each account's name, the row of the one above and its share; none: one for each that jobs name, all alike.
+    pub accounts: Vec<(&'static str, Option<u32>, f64)>,
+    pub contract: Contract,
 }
 
 impl std::fmt::Debug for Bench {
     /// A line a node and a job: a failing case is read by people.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let nodes: Vec<(u8, u16)> = self.cluster.nodes.iter().map(|node| (node.gpus, node.model.0)).collect();
-        writeln!(f, "nodes {nodes:?} {:?}", self.engine)?;
+        writeln!(f, "nodes {nodes:?} {:?} {:?}", self.engine, self.contract)?;
         writeln!(f, "health {:?}", self.cluster.health)?;
         for (row, job) in self.workload.jobs.iter().enumerate() {
             let groups = &self.catalog.shapes.rows()[job.shape.index()].groups;
@@ -41,8 +44,16 @@ impl std::fmt::Debug for Bench {
             let after = self.workload.extra(job).map(|extra| extra.after.clone()).unwrap_or_default();
             writeln!(
                 f,
-                "{row}: at {} {tasks:?} work {} estimate {} level {} preemptible {} resumable {} checkpoint {} min {:?} after {after:?}",
-                job.submit, job.work, job.estimate, job.priority, job.preemptible, job.resumable, job.checkpoint, job.min_runtime
+                "{row}: at {} {tasks:?} work {} estimate {} level {} preemptible {} resumable {} checkpoint {} min {:?} account {} after {after:?}",
+                job.submit,
+                job.work,
+                job.estimate,
+                job.priority,
+                job.preemptible,
+                job.resumable,
+                job.checkpoint,
+                job.min_runtime,
+                job.account.0
             )?;
         }
         Ok(())
@@ -69,7 +80,17 @@ impl Bench {
             workload: Workload::default(),
             engine: EngineSpec::default(),
             per_task: gpus,
+            accounts: Vec::new(),
+            contract: Contract { undeclared: Undeclared::Allocated, ..Contract::default() },
         }
+    }
+    /// Names the accounts, each with the row of the one above and its share.
+    pub fn accounts(mut self, rows: &[(&'static str, Option<u32>, f64)]) -> Bench {
+        self.accounts = rows.to_vec();
+        rows.iter().for_each(|row| {
+            self.catalog.account(row.0);
+        });
+        self
     }
     /// Adds jobs as text: `A at 0: 3 gpus 4 s [priority 2] [estimate 9 s] [pinned] [checkpoint 5 s] | B …`.
     pub fn jobs(mut self, text: &str) -> Bench {
@@ -83,7 +104,7 @@ impl Bench {
             let shape = self.catalog.shape(&Shape::whole_gpus(gpus, self.per_task, TaskRequest::whole(1)));
             let submit = SimTime::ZERO.after(parse_span(&format!("{at}s")).expect("a time"));
             let mut job = Job::new(name_row, submit, shape, seconds(2));
-            job.account = self.catalog.account("a");
+            job.account = if self.accounts.is_empty() { self.catalog.account("a") } else { AccountId(0) };
             let mut at = 4;
             while at < words.len() {
                 match words[at] {
@@ -93,6 +114,7 @@ impl Bench {
                     "checkpoint" => job.checkpoint = seconds(at + 1),
                     "restart" => job.restart_cost = seconds(at + 1),
                     "min" => job.min_runtime = Some(seconds(at + 1)),
+                    "account" => job.account = self.catalog.account(words[at + 1]),
                     "pinned" => {
                         job.preemptible = false;
                         at += 1;
@@ -105,7 +127,7 @@ impl Bench {
                     }
                     word => panic!("unknown word {word}"),
                 }
-                at += if matches!(words[at], "priority") { 2 } else { 3 };
+                at += if matches!(words[at], "priority" | "account") { 2 } else { 3 };
             }
             self.workload.jobs.push(job);
         }
@@ -119,15 +141,20 @@ impl Bench {
     }
     pub fn case(&self) -> Case {
         let mut catalog = self.catalog.clone();
-        catalog.account("a");
+        if self.accounts.is_empty() {
+            catalog.account("a");
+        }
         let accounts = catalog.accounts.len();
         Case {
             catalog: Arc::new(catalog),
             cluster: Arc::new(self.cluster.clone()),
             workload: Arc::new(self.workload.clone()),
-            accounts: AccountTree::new(vec![(None, 1.0); accounts]),
+            accounts: match self.accounts.as_slice() {
+                [] => AccountTree::new(vec![(None, 1.0); accounts]),
+                rows => AccountTree::new(rows.iter().map(|(_, parent, share)| (parent.map(AccountId), *share))),
+            },
             share_changes: Vec::new(),
-            contract: Contract { undeclared: Undeclared::Allocated, ..Contract::default() },
+            contract: self.contract,
             engine: self.engine,
             seed: 1,
             measured: None,

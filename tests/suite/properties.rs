@@ -15,7 +15,7 @@ use schedlab::registry::Value;
 use schedlab::units::{SimSpan, SimTime};
 
 /// The same cases every time, so that a change is judged by what it changes; `PROPTEST_CASES` and `PROPTEST_RNG_SEED` look further.
-fn config() -> ProptestConfig {
+pub fn config() -> ProptestConfig {
     let given = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     ProptestConfig {
         cases: given("PROPTEST_CASES").map_or(1500, |cases| cases as u32),

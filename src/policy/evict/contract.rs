@@ -201,6 +201,13 @@ impl Contract {
             None => true,
         })
     }
+    /// Lets those who may go leave one by one until the newcomer fits.
+    fn one_by_one(&mut self, room: &mut Room<'_, '_>, job: JobId, case: &Case<'_>) -> bool {
+        let mut taken = case.begin();
+        let legal = self.candidates.iter().filter(|it| it.unallocated || case.still_legal(&mut taken, it.job, it.row));
+        self.chosen = legal.map(|it| it.job).collect();
+        room.evict_in_order(job, &self.chosen)
+    }
     fn record(&self, room: &mut Room<'_, '_>, case: &Case<'_>) {
         for release in room.releases.iter() {
             let crate::engine::Release::Job(victim) = release else { continue };
@@ -309,14 +316,10 @@ impl Evict for Contract {
             if self.candidates.is_empty() {
                 continue;
             }
-            let enough = self.choose(room, job, &case);
-            let done = if self.exact && whole && room.shadow.is_none() {
-                enough && room.evict_chosen(job, &self.chosen)
-            } else {
-                // Counting may promise too much; and too little, where shares of a GPU add up to a whole one.
-                let all: Vec<JobId> = self.candidates.iter().map(|it| it.job).collect();
-                (enough && room.evict_chosen(job, &self.chosen)) || room.evict_in_order(job, &all)
-            };
+            // Counting never promises too little where all GPUs are held whole, so whom it needs is needed. Beside a reservation, or
+            // for several groups, it may promise too much.
+            let counted = self.exact && self.choose(room, job, &case) && room.evict_chosen(job, &self.chosen);
+            let done = counted || (!(self.exact && whole && room.shadow.is_none()) && self.one_by_one(room, job, &case));
             if done {
                 self.record(room, &case);
                 return true;

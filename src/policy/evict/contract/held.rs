@@ -70,9 +70,11 @@ impl Holders {
             granted: BTreeMap::new(),
         }
     }
-    /// How long an attempt of `job` cannot be evicted for allocated work at all.
+    /// How long an attempt of `job` cannot be evicted for allocated work at all: never in the instant of its start, so that within an
+    /// instant nobody leaves who took another's place, and no chain of evictions comes back to its beginning.
     fn shield(&self, view: &View<'_>, job: JobId) -> SimSpan {
-        if self.by_pair { self.min_turn } else { view.job(job).protection().max(self.min_turn) }
+        let least = self.min_turn.max(SimSpan::from_millis(1));
+        if self.by_pair { least } else { view.job(job).protection().max(least) }
     }
     pub(super) fn turned(&mut self, view: &View<'_>, turn: Turn, order: &dyn Order) {
         let job = turn.job;
