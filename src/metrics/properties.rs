@@ -100,6 +100,8 @@ fn case_of(jobs: &[AnyJob], failure: Option<(u64, u64)>, latency_s: u64, cut_s: 
         },
         seed: 5,
         measured: None,
+        lookback: Case::LOOKBACK,
+        session_classes: Case::session_classes(),
     }
 }
 

@@ -25,8 +25,9 @@ pub use inputs::inputs;
 pub use parquet::write_tables;
 pub use render::{summary_md, terminal};
 pub use summary::{
-    AccountSummary, ClassSummary, DeliveredBySummary, EngineSummary, FailureSummary, FidelitySummary, FragmentationSummary,
-    JobsSummary, PreemptionSummary, Run, RunSummary, SpreadSummary, Summary,
+    AccountSummary, ClassSummary, DeliveredBySummary, DrainsSummary, EngineSummary, FailureSummary, FidelitySummary,
+    FragmentationSummary, JobsSummary, LevelsSummary, PerJobSummary, PreemptionSummary, Run, RunSummary, SessionsSummary,
+    SpreadSummary, Summary, TierSummary, WindowCliffSummary,
 };
 pub use timing::{Decisions, RunTiming, Timing};
 pub use writer::{RunFiles, Writer, write};

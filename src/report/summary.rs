@@ -3,7 +3,7 @@
 //! Numbers are rounded to six decimals, so that equal runs give equal bytes; what has no value is null.
 
 use crate::engine::Counters;
-use crate::metrics::{Fidelity, Measured, Quantile, Spread};
+use crate::metrics::{ClassFigures, Fidelity, Levels, Measured, Quantile, Spread, TierFigures};
 use crate::units::{GpuTime, SimSpan};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -98,6 +98,24 @@ pub struct RunSummary {
     pub failures: FailureSummary,
     /// Simulated against observed waits; null if the trace holds no starts.
     pub fidelity: Option<FidelitySummary>,
+    /// By size of the gang: small (at most 8 GPUs), medium, large (at least a quarter of the cluster); those that there are.
+    #[serde(default)]
+    pub by_size: BTreeMap<String, ClassSummary>,
+    /// Healthy GPUs that no work protected by the contract holds, over time.
+    #[serde(default)]
+    pub interruptible_gpus: LevelsSummary,
+    /// Healthy GPUs that no work holds which opted out of preemption, over time.
+    #[serde(default)]
+    pub preemptible_gpus: LevelsSummary,
+    /// Drained nodes; null if none was.
+    #[serde(default)]
+    pub drains: Option<DrainsSummary>,
+    /// Interactive sessions; null if no job is one.
+    #[serde(default)]
+    pub sessions: Option<SessionsSummary>,
+    /// Whether what accounts receive by day swings with the lookback.
+    #[serde(default)]
+    pub window_cliff: WindowCliffSummary,
 }
 
 /// Jobs by outcome; the outcomes add up to `submitted`.
@@ -140,7 +158,7 @@ impl SpreadSummary {
     }
 }
 
-/// Jobs with one class label.
+/// Jobs with one class label, or of one size.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClassSummary {
     /// Measured jobs.
@@ -168,6 +186,9 @@ pub struct AccountSummary {
     pub unallocated_gpu_h: Option<f64>,
     /// All stays in the queue.
     pub wait_s: SpreadSummary,
+    /// Autocorrelation of delivered over due by day, at the lookback.
+    #[serde(default)]
+    pub autocorrelation: Option<f64>,
 }
 
 /// Attempts stopped by the scheduler.
@@ -183,6 +204,90 @@ pub struct PreemptionSummary {
     pub lost_gpu_h: Option<f64>,
     /// Most preemptions of one job.
     pub per_job_max: u64,
+    /// Preemptions of one job, over jobs preempted at least once.
+    #[serde(default)]
+    pub per_job: PerJobSummary,
+    /// Of attempts that were charged.
+    #[serde(default)]
+    pub allocated: TierSummary,
+    /// Of attempts charged to nobody.
+    #[serde(default)]
+    pub unallocated: TierSummary,
+}
+
+/// Nearest-rank percentiles of a count by job.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the keys say it")]
+pub struct PerJobSummary {
+    pub p50: Option<f64>,
+    pub p90: Option<f64>,
+    pub p99: Option<f64>,
+    pub max: Option<f64>,
+}
+
+/// Attempts of one tier stopped by the scheduler.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TierSummary {
+    /// How often.
+    pub events: u64,
+    /// Events per 1000 GPU hours that the tier held.
+    pub per_1000_gpu_h: Option<f64>,
+    /// Work thrown away.
+    pub lost_gpu_h: Option<f64>,
+}
+
+/// GPUs over time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LevelsSummary {
+    /// Mean over time.
+    pub mean: Option<f64>,
+    /// A tenth of the time it is at most this.
+    pub p10: Option<f64>,
+    /// Least at one moment.
+    pub min: Option<f64>,
+    /// Most at one moment.
+    pub max: Option<f64>,
+}
+
+/// Drained nodes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DrainsSummary {
+    /// Drains that began.
+    pub events: u64,
+    /// From there to the node being empty; censored where the run ended first.
+    pub empty_s: SpreadSummary,
+    /// Drains that work held beyond `engine.human_after`.
+    pub human_repairs: u64,
+    /// Work thrown away by evictions for a drain.
+    pub lost_gpu_h: Option<f64>,
+    /// GPU time of draining nodes.
+    pub kept_gpu_h: Option<f64>,
+}
+
+/// Interactive sessions.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SessionsSummary {
+    /// Measured sessions that started.
+    pub sessions: u64,
+    /// Stopped or lost with a node at least once.
+    pub interrupted: u64,
+    /// How often in all.
+    pub interruptions: u64,
+    /// First start to first interruption.
+    pub first_interruption_s: SpreadSummary,
+    /// Held by the overheads of starts after the first.
+    pub rebuild_gpu_h: Option<f64>,
+    /// Work thrown away.
+    pub lost_gpu_h: Option<f64>,
+}
+
+/// Whether what accounts receive swings with the lookback.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WindowCliffSummary {
+    /// The lookback in whole days, at least one.
+    pub lag_d: u64,
+    /// Autocorrelation of delivered over due by day at that lag, pooled over leaves.
+    pub autocorrelation: Option<f64>,
 }
 
 /// Attempts lost with a node or GPU.
@@ -289,10 +394,6 @@ impl Summary {
 impl RunSummary {
     fn new(run: &Run) -> RunSummary {
         let it = &run.measured;
-        let classes = it.by_class.iter().map(|class| {
-            let (wait_s, first_wait_s) = (spread(&class.wait), spread(&class.first_wait));
-            (class.class.clone(), ClassSummary { jobs: class.jobs, wait_s, first_wait_s, preempted: class.preempted })
-        });
         let accounts = it.by_account.iter().map(|account| {
             let summary = AccountSummary {
                 share: round(Some(account.share)),
@@ -301,6 +402,7 @@ impl RunSummary {
                 delivered_of_owed: round(account.delivered_of_owed),
                 unallocated_gpu_h: hours(account.unallocated),
                 wait_s: spread(&account.wait),
+                autocorrelation: round(account.autocorrelation),
             };
             (account.account.clone(), summary)
         });
@@ -327,7 +429,7 @@ impl RunSummary {
             makespan_s: round(it.makespan.map(SimSpan::as_secs_f64)),
             goodput_gpu_h: hours(it.goodput),
             queue_max: it.queue_max,
-            by_class: classes.collect(),
+            by_class: groups(&it.by_class),
             by_account: accounts.collect(),
             delivered_of_owed: round(it.delivered_of_owed.by_lookback),
             preemption: PreemptionSummary {
@@ -336,6 +438,9 @@ impl RunSummary {
                 per_1000_gpu_h: round(it.preemption.per_1000_gpu_h),
                 lost_gpu_h: hours(it.preemption.lost),
                 per_job_max: it.preemption.per_job_max,
+                per_job: per_job(&it.preemption.per_job),
+                allocated: tier(&it.preemption.allocated),
+                unallocated: tier(&it.preemption.unallocated),
             },
             availability: round(it.capacity.availability),
             occupancy: round(it.capacity.occupancy),
@@ -359,6 +464,28 @@ impl RunSummary {
             },
             failures: FailureSummary { events: it.failures.events, jobs: it.failures.jobs, lost_gpu_h: hours(it.failures.lost) },
             fidelity: it.fidelity.as_ref().map(fidelity),
+            by_size: groups(&it.by_size),
+            interruptible_gpus: levels(&it.interruptible),
+            preemptible_gpus: levels(&it.preemptible),
+            drains: it.drains.as_ref().map(|drains| DrainsSummary {
+                events: drains.events,
+                empty_s: spread(&drains.empty),
+                human_repairs: drains.human_repairs,
+                lost_gpu_h: hours(drains.lost),
+                kept_gpu_h: hours(drains.kept),
+            }),
+            sessions: it.sessions.as_ref().map(|sessions| SessionsSummary {
+                sessions: sessions.sessions,
+                interrupted: sessions.interrupted,
+                interruptions: sessions.interruptions,
+                first_interruption_s: spread(&sessions.first_interruption),
+                rebuild_gpu_h: hours(sessions.rebuild),
+                lost_gpu_h: hours(sessions.lost),
+            }),
+            window_cliff: WindowCliffSummary {
+                lag_d: it.window_cliff.lag_days,
+                autocorrelation: round(it.window_cliff.autocorrelation),
+            },
         }
     }
 }
@@ -372,6 +499,26 @@ fn fidelity(it: &Fidelity) -> FidelitySummary {
         error_p90_s: value(it.error_p90),
         rank_correlation: round(it.rank_correlation),
     }
+}
+
+fn groups(groups: &[ClassFigures]) -> BTreeMap<String, ClassSummary> {
+    let summary = |it: &ClassFigures| {
+        let (wait_s, first_wait_s) = (spread(&it.wait), spread(&it.first_wait));
+        (it.class.clone(), ClassSummary { jobs: it.jobs, wait_s, first_wait_s, preempted: it.preempted })
+    };
+    groups.iter().map(summary).collect()
+}
+
+fn per_job(it: &Spread) -> PerJobSummary {
+    PerJobSummary { p50: value(it.p50), p90: value(it.p90), p99: value(it.p99), max: value(it.max) }
+}
+
+fn tier(it: &TierFigures) -> TierSummary {
+    TierSummary { events: it.events, per_1000_gpu_h: round(it.per_1000_gpu_h), lost_gpu_h: hours(it.lost) }
+}
+
+fn levels(it: &Levels) -> LevelsSummary {
+    LevelsSummary { mean: round(it.mean), p10: round(it.p10), min: round(it.min), max: round(it.max) }
 }
 
 fn spread(it: &Spread) -> SpreadSummary {
