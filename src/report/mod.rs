@@ -10,6 +10,7 @@ mod humane;
 mod inputs;
 mod parquet;
 mod render;
+mod sections;
 mod summary;
 mod timing;
 mod writer;
