@@ -47,8 +47,7 @@ pub(super) fn parts(summary: &Summary, reader: Reader) -> Vec<Part> {
     if reader == Reader::File {
         parts.extend(say.accounts());
     }
-    parts.extend(say.delivered());
-    parts.extend(say.capacity());
+    parts.extend(say.budgets());
     parts.extend(say.preemption());
     parts.extend(say.drains());
     parts.extend(say.sessions());

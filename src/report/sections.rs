@@ -57,16 +57,18 @@ impl<'a> Say<'a> {
         Part::Table { labels: 2, head, rows }
     }
 
-    /// A row a policy, of figures. A column that no run has a value for is left out.
-    fn table(&self, columns: &[(&str, Unit, Figure)]) -> Part {
-        let has = |figure: &Figure| self.summary.runs.iter().any(|run| figure(run).is_some());
+    /// A row a policy, of figures. A column or a policy is left out that has no value, or with `nonzero` nothing but zeros.
+    fn table(&self, nonzero: bool, columns: &[(&str, Unit, Figure)]) -> Part {
+        let tells = |run: &RunSummary, figure: &Figure| figure(run).is_some_and(|value| !nonzero || value != 0.0);
+        let has = |figure: &Figure| self.summary.runs.iter().any(|run| tells(run, figure));
         let columns: Vec<_> = columns.iter().filter(|(_, _, figure)| has(figure)).collect();
         let mut head = vec!["policy".into()];
         head.extend(columns.iter().map(|(name, unit, _)| match unit {
             Unit::Seconds => self.head(name),
             Unit::Count | Unit::Percent | Unit::GpuHours | Unit::Ratio => String::from(*name),
         }));
-        let rows = self.policies.iter().map(|policy| {
+        let told = |policy: &&&'a str| self.summary.of_policy(policy).any(|run| columns.iter().any(|(_, _, it)| tells(run, it)));
+        let rows = self.policies.iter().filter(told).map(|policy| {
             let mut row = vec![String::from(*policy)];
             row.extend(columns.iter().map(|(_, unit, figure)| self.cell(policy, *unit, *figure)));
             row
@@ -80,72 +82,85 @@ impl<'a> Say<'a> {
         self.summary.runs.iter().any(charged)
     }
 
-    /// What all accounts together received of what they were owed, and the one that fared worst.
-    pub(super) fn delivered(&self) -> Vec<Part> {
-        let accounts = self.summary.runs.iter().map(|run| run.by_account.len()).max().unwrap_or(0);
-        if accounts < 2 || !self.charges() {
-            return Vec::new();
-        }
-        let table = self.table(&[
-            ("of owed", Unit::Percent, |run| run.delivered_of_owed),
-            ("worst account", Unit::Percent, |run| {
-                run.by_account.values().filter_map(|it| it.delivered_of_owed).reduce(f64::min)
-            }),
-            ("by day", Unit::Percent, |run| run.delivered_of_owed_by.day),
-            ("by hour", Unit::Percent, |run| run.delivered_of_owed_by.hour),
-            ("uncapped", Unit::Percent, |run| run.delivered_of_owed_by.uncapped),
-            ("swing", Unit::Ratio, |run| run.window_cliff.autocorrelation),
-        ]);
-        let mut parts = vec![Part::Heading("Delivered of owed".into()), table];
-        let lag = self.summary.runs.iter().find(|run| run.window_cliff.autocorrelation.is_some());
-        if let Some(lag) = lag.map(|run| run.window_cliff.lag_d) {
-            let days = if lag == 1 { "day".into() } else { format!("{lag} days") };
-            let text = format!(
-                "Swing is the autocorrelation of what accounts receive by day with what they receive one lookback ({days}) later."
-            );
-            parts.insert(1, Part::Text(text));
-        }
-        parts
-    }
-
-    /// The four layers from available to used, and how much could be interrupted at one moment.
-    pub(super) fn capacity(&self) -> Vec<Part> {
+    /// What all accounts together received of what they were owed, and the one that fared worst; what became of capacity on the way. A
+    /// file has all of it, a terminal what tells policies apart.
+    pub(super) fn budgets(&self) -> Vec<Part> {
         if !self.charges() {
             return Vec::new();
         }
-        let table = self.table(&[
-            ("availability", Unit::Percent, |run| run.availability),
-            ("occupancy", Unit::Percent, |run| run.occupancy),
-            ("impact", Unit::Percent, |run| run.impact),
-            ("utilization", Unit::Percent, |run| run.utilization),
-            ("unallocated", Unit::Percent, |run| run.unallocated_share),
-            ("interruptible GPUs", Unit::Count, |run| run.interruptible_gpus.mean),
-            ("p10", Unit::Count, |run| run.interruptible_gpus.p10),
-            ("least", Unit::Count, |run| run.interruptible_gpus.min),
-            ("most", Unit::Count, |run| run.interruptible_gpus.max),
-        ]);
-        vec![Part::Heading("Capacity".into()), table]
+        let mut delivered: Vec<(&str, Unit, Figure)> = Vec::new();
+        let accounts = self.summary.runs.iter().map(|run| run.by_account.len()).max().unwrap_or(0);
+        if 1 < accounts {
+            delivered.extend([
+                ("of owed", Unit::Percent, (|run| run.delivered_of_owed) as Figure),
+                ("worst account", Unit::Percent, worst_account),
+                ("by day", Unit::Percent, |run| run.delivered_of_owed_by.day),
+                ("by hour", Unit::Percent, |run| run.delivered_of_owed_by.hour),
+            ]);
+            if self.reader == Reader::File {
+                delivered.push(("uncapped", Unit::Percent, |run| run.delivered_of_owed_by.uncapped));
+            }
+            delivered.push(("swing", Unit::Ratio, |run| run.window_cliff.autocorrelation));
+        }
+        let impact: (&str, Unit, Figure) = ("impact", Unit::Percent, |run| run.impact);
+        let unallocated: (&str, Unit, Figure) = ("unallocated", Unit::Percent, |run| run.unallocated_share);
+        let mut parts = vec![Part::Heading("Budgets".into())];
+        let lag = self.summary.runs.iter().find(|run| run.window_cliff.autocorrelation.is_some());
+        if let Some(days) = lag.map(|run| run.window_cliff.lag_d).filter(|_| 1 < accounts) {
+            let days = format!("{days} day{}", if days == 1 { "" } else { "s" });
+            let text = format!("Swing is the autocorrelation, at one lookback ({days}), of what accounts receive by day.");
+            parts.push(Part::Text(text));
+        }
+        if self.reader == Reader::Terminal {
+            delivered.extend([impact, unallocated]);
+            delivered.push(("interruptible GPUs p10", Unit::Count, |run| run.interruptible_gpus.p10));
+            delivered.push(("least", Unit::Count, |run| run.interruptible_gpus.min));
+            parts.push(self.table(false, &delivered));
+            return parts;
+        }
+        if !delivered.is_empty() {
+            parts.push(self.table(false, &delivered));
+        }
+        parts.push(self.table(
+            false,
+            &[
+                ("availability", Unit::Percent, |run| run.availability),
+                ("occupancy", Unit::Percent, |run| run.occupancy),
+                impact,
+                ("utilization", Unit::Percent, |run| run.utilization),
+                unallocated,
+                ("interruptible GPUs mean", Unit::Count, |run| run.interruptible_gpus.mean),
+                ("p10", Unit::Count, |run| run.interruptible_gpus.p10),
+                ("least", Unit::Count, |run| run.interruptible_gpus.min),
+                ("most", Unit::Count, |run| run.interruptible_gpus.max),
+            ],
+        ));
+        parts
     }
 
-    /// Preemptions by tier and by job, where tiers differ or a job was preempted more than once.
+    /// Preemptions by tier and by job, where an attempt was charged or a job was preempted more than once.
     pub(super) fn preemption(&self) -> Vec<Part> {
         let tells = |run: &RunSummary| 0 < run.preemption.allocated.events || 1 < run.preemption.per_job_max;
         if !self.summary.runs.iter().any(tells) {
             return Vec::new();
         }
-        let table = self.table(&[
-            ("allocated", Unit::Count, |run| Some(run.preemption.allocated.events as f64)),
-            ("per 1000 GPU h", Unit::Count, |run| run.preemption.allocated.per_1000_gpu_h),
-            ("lost GPU h", Unit::GpuHours, |run| run.preemption.allocated.lost_gpu_h),
-            ("unallocated", Unit::Count, |run| Some(run.preemption.unallocated.events as f64)),
-            ("per 1000 GPU h", Unit::Count, |run| run.preemption.unallocated.per_1000_gpu_h),
-            ("lost GPU h", Unit::GpuHours, |run| run.preemption.unallocated.lost_gpu_h),
-            ("jobs", Unit::Count, |run| Some(run.preemption.jobs as f64)),
-            ("per job p50", Unit::Count, |run| run.preemption.per_job.p50),
-            ("p90", Unit::Count, |run| run.preemption.per_job.p90),
-            ("p99", Unit::Count, |run| run.preemption.per_job.p99),
-            ("max", Unit::Count, |run| run.preemption.per_job.max),
-        ]);
+        // A tier of which nobody was preempted has no columns.
+        let table = self.table(
+            true,
+            &[
+                ("allocated", Unit::Count, |run| Some(run.preemption.allocated.events as f64)),
+                ("per 1000 GPU h", Unit::Count, |run| run.preemption.allocated.per_1000_gpu_h),
+                ("lost GPU h", Unit::GpuHours, |run| run.preemption.allocated.lost_gpu_h),
+                ("unallocated", Unit::Count, |run| Some(run.preemption.unallocated.events as f64)),
+                ("per 1000 GPU h", Unit::Count, |run| run.preemption.unallocated.per_1000_gpu_h),
+                ("lost GPU h", Unit::GpuHours, |run| run.preemption.unallocated.lost_gpu_h),
+                ("jobs", Unit::Count, |run| Some(run.preemption.jobs as f64)),
+                ("per job p50", Unit::Count, |run| run.preemption.per_job.p50),
+                ("p90", Unit::Count, |run| run.preemption.per_job.p90),
+                ("p99", Unit::Count, |run| run.preemption.per_job.p99),
+                ("max", Unit::Count, |run| run.preemption.per_job.max),
+            ],
+        );
         vec![Part::Heading("Preemption".into()), table]
     }
 
@@ -178,14 +193,22 @@ impl<'a> Say<'a> {
         if self.summary.runs.iter().all(|run| run.sessions.is_none()) {
             return Vec::new();
         }
-        let table = self.table(&[
-            ("sessions", Unit::Count, |run| Some(run.sessions.as_ref()?.sessions as f64)),
-            ("interrupted", Unit::Count, |run| Some(run.sessions.as_ref()?.interrupted as f64)),
-            ("interruptions", Unit::Count, |run| Some(run.sessions.as_ref()?.interruptions as f64)),
-            ("first after p50", Unit::Seconds, |run| run.sessions.as_ref()?.first_interruption_s.p50),
-            ("rebuilding GPU h", Unit::GpuHours, |run| run.sessions.as_ref()?.rebuild_gpu_h),
-            ("lost GPU h", Unit::GpuHours, |run| run.sessions.as_ref()?.lost_gpu_h),
-        ]);
+        let table = self.table(
+            false,
+            &[
+                ("sessions", Unit::Count, |run| Some(run.sessions.as_ref()?.sessions as f64)),
+                ("interrupted", Unit::Count, |run| Some(run.sessions.as_ref()?.interrupted as f64)),
+                ("interruptions", Unit::Count, |run| Some(run.sessions.as_ref()?.interruptions as f64)),
+                ("first after p50", Unit::Seconds, |run| run.sessions.as_ref()?.first_interruption_s.p50),
+                ("rebuilding GPU h", Unit::GpuHours, |run| run.sessions.as_ref()?.rebuild_gpu_h),
+                ("lost GPU h", Unit::GpuHours, |run| run.sessions.as_ref()?.lost_gpu_h),
+            ],
+        );
         vec![Part::Heading("Interactive sessions".into()), table]
     }
+}
+
+/// Delivered of owed of the account that fared worst.
+fn worst_account(run: &RunSummary) -> Option<f64> {
+    run.by_account.values().filter_map(|it| it.delivered_of_owed).reduce(f64::min)
 }
