@@ -2,7 +2,8 @@
 
 use super::estimate::Estimate;
 use super::humane::{duration, duration_pair, number};
-use super::summary::{RunSummary, SpreadSummary, Summary};
+use super::keys::SpreadSummary;
+use super::summary::{RunSummary, Summary};
 
 /// One piece of a report.
 pub(super) enum Part {

@@ -8,6 +8,7 @@ mod error;
 mod estimate;
 mod humane;
 mod inputs;
+mod keys;
 mod parquet;
 mod render;
 mod sections;
@@ -23,12 +24,13 @@ pub use error::ReportError;
 pub use estimate::Estimate;
 pub use humane::duration;
 pub use inputs::inputs;
+pub use keys::{
+    AccountSummary, ClassSummary, DeliveredBySummary, DrainsSummary, EngineSummary, FailureSummary, FidelitySummary,
+    FragmentationSummary, JobsSummary, LevelsSummary, PerJobSummary, PreemptionSummary, SessionsSummary, SpreadSummary,
+    TierSummary, WindowCliffSummary,
+};
 pub use parquet::write_tables;
 pub use render::{summary_md, terminal};
-pub use summary::{
-    AccountSummary, ClassSummary, DeliveredBySummary, DrainsSummary, EngineSummary, FailureSummary, FidelitySummary,
-    FragmentationSummary, JobsSummary, LevelsSummary, PerJobSummary, PreemptionSummary, Run, RunSummary, SessionsSummary,
-    SpreadSummary, Summary, TierSummary, WindowCliffSummary,
-};
+pub use summary::{Run, RunSummary, Summary};
 pub use timing::{Decisions, RunTiming, Timing};
 pub use writer::{RunFiles, Writer, write};

@@ -1,7 +1,8 @@
 //! The sections of a report below its main table. Each is there only where it has something to tell.
 
 use super::content::{Figure, Part, Reader, Say, Unit};
-use super::summary::{ClassSummary, RunSummary};
+use super::keys::ClassSummary;
+use super::summary::RunSummary;
 use std::collections::BTreeMap;
 
 /// Jobs told apart by a label.
