@@ -1,7 +1,7 @@
 //! The sections of a report below its main table. Each is there only where it has something to tell.
 
 use super::content::{Figure, Part, Reader, Say, Unit};
-use super::keys::ClassSummary;
+use super::keys::{ClassSummary, LevelsSummary};
 use super::summary::RunSummary;
 use std::collections::BTreeMap;
 
@@ -113,9 +113,10 @@ impl<'a> Say<'a> {
             parts.push(Part::Text(text));
         }
         if self.reader == Reader::Terminal {
-            delivered.extend([impact, unallocated]);
-            delivered.push(("interruptible GPUs p10", Unit::Count, |run| run.interruptible_gpus.p10));
-            delivered.push(("least", Unit::Count, |run| run.interruptible_gpus.min));
+            delivered.push(impact);
+            delivered.push(("unallocated", Unit::Percent, |run| run.unallocated_share.filter(|share| *share != 0.0)));
+            delivered.push(("interruptible GPUs p10", Unit::Count, |run| varying(run)?.p10));
+            delivered.push(("least", Unit::Count, |run| varying(run)?.min));
             parts.push(self.table(false, &delivered));
             return parts;
         }
@@ -207,6 +208,11 @@ impl<'a> Say<'a> {
         );
         vec![Part::Heading("Interactive sessions".into()), table]
     }
+}
+
+/// GPUs that could be interrupted, where that was not always the same.
+fn varying(run: &RunSummary) -> Option<&LevelsSummary> {
+    Some(&run.interruptible_gpus).filter(|levels| levels.min != levels.max)
 }
 
 /// Delivered of owed of the account that fared worst.
