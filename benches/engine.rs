@@ -53,6 +53,8 @@ fn case(jobs: usize, nodes: usize, gpus: u8) -> Case {
         engine: EngineSpec::default(),
         seed: 1,
         measured: None,
+        lookback: Case::LOOKBACK,
+        session_classes: Case::session_classes(),
     }
 }
 

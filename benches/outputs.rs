@@ -68,6 +68,8 @@ fn story(jobs: u32) -> (Case, Outcome) {
         engine: EngineSpec::default(),
         seed: 1,
         measured: None,
+        lookback: Case::LOOKBACK,
+        session_classes: Case::session_classes(),
     };
     (case, Outcome { ledger, workload, counters: Counters::default(), end: over, pass_ns: Vec::new() })
 }

@@ -114,6 +114,8 @@ pub struct EngineSpec {
     pub retries: u32,
     /// How long a drained node is down for repair once it is empty; `None`: until an event says it is up.
     pub repair: Option<SimSpan>,
+    /// A drained node that work still holds this long after its drain began counts as repaired by people, who had to ask for it.
+    pub human_after: SimSpan,
     /// The run is cut there; `None`: it goes on until nothing is left to happen.
     pub until: Option<SimTime>,
 }
@@ -129,6 +131,7 @@ impl Default for EngineSpec {
             unresumable: Unresumable::Resubmit,
             retries: u32::MAX,
             repair: None,
+            human_after: SimSpan::HOUR * 8,
             until: None,
         }
     }
@@ -166,9 +169,22 @@ pub struct Case {
     pub seed: u64,
     /// Jobs submitted in [from, until) are measured; `None`: all.
     pub measured: Option<(SimTime, SimTime)>,
+    /// The trailing span over which metrics set what was delivered against what was owed.
+    pub lookback: SimSpan,
+    /// Labels of the classes whose jobs are interactive sessions.
+    pub session_classes: Arc<[String]>,
 }
 
 impl Case {
+    /// The lookback of metrics where the scenario names none: that of the scheduler at Ai2 ("Impactful scheduling for GPU clusters",
+    /// 2026).
+    pub const LOOKBACK: SimSpan = SimSpan::from_millis(7 * SimSpan::DAY.as_millis());
+
+    /// The classes of interactive sessions where the scenario names none.
+    pub fn session_classes() -> Arc<[String]> {
+        Arc::new(["interactive".to_owned()])
+    }
+
     /// The source that replays this case's workload.
     pub fn source(&self) -> Box<dyn Source> {
         Box::new(crate::workload::Replay::new(self.workload.clone()))

@@ -18,6 +18,7 @@ pub(crate) struct Story {
     pub(crate) shares: Vec<(String, f64)>,
     pub(crate) contract: Contract,
     pub(crate) measured: Option<(SimTime, SimTime)>,
+    pub(crate) lookback: SimSpan,
     pub(crate) facts: Vec<(SimTime, Fact)>,
     attempts: Vec<u32>,
     now: SimTime,
@@ -43,6 +44,7 @@ impl Story {
             shares: Vec::new(),
             contract: Contract::default(),
             measured: None,
+            lookback: Case::LOOKBACK,
             facts: Vec::new(),
             attempts: Vec::new(),
             now: SimTime::ZERO,
@@ -168,6 +170,8 @@ impl Story {
             engine: EngineSpec::default(),
             seed: 7,
             measured: self.measured,
+            lookback: self.lookback,
+            session_classes: Case::session_classes(),
         };
         let end = self.facts.last().map_or(SimTime::ZERO, |(at, _)| *at);
         (case, Outcome { ledger, workload, counters: Counters::default(), end, pass_ns: Vec::new() })

@@ -2,8 +2,9 @@
 //!
 //! Owed counts allocated requests only. Unallocated time is charged to nobody; it stands beside.
 
+use super::cliff::Autocorrelation;
 use super::spread::Spans;
-use super::{AccountFigures, Build, Delivered, Level, Life, Measured, Metric, Scene, Stage};
+use super::{AccountFigures, Build, Delivered, Level, Life, Measured, Metric, Scene, Stage, WindowCliff};
 use crate::facts::Fact;
 use crate::ids::{AccountId, JobId};
 use crate::registry::Entry;
@@ -13,7 +14,7 @@ use crate::workload::Job;
 /// Owed and delivered capacity.
 pub(super) const ENTRY: Entry<Build> = Entry {
     name: "accounts",
-    about: "by account: what it was owed (by hour, share of what was available up to its demand) and what it received",
+    about: "by account: what it was owed (by hour, share of what was available up to its demand) and what it received; by day, and whether that swings with the lookback",
     source: "ours",
     knobs: &[],
     needs: &[],
@@ -21,9 +22,6 @@ pub(super) const ENTRY: Entry<Build> = Entry {
     timed: false,
     build: |scene| Box::new(Accounts::new(scene, false)),
 };
-
-/// The period over which a burst may make up for a lull, where no policy's own lookback is known.
-pub const LOOKBACK: SimSpan = SimSpan::from_millis(7 * SimSpan::DAY.as_millis());
 
 /// Most rows of (account, hour); a run that would have more gets longer buckets, whole hours each.
 const ROWS_MAX: u64 = 4_000_000;
@@ -45,6 +43,28 @@ pub struct HourRow {
     pub delivered: GpuTime,
     /// Held by unallocated work.
     pub unallocated: GpuTime,
+}
+
+/// One account in one day of the measured span, counted from its begin.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DayRow {
+    /// Whose.
+    pub account: AccountId,
+    /// When the day begins.
+    pub from: SimTime,
+    /// How long it is: less at the end of the span, more where buckets are longer than a day.
+    pub length: SimSpan,
+    /// Share x available capacity, whatever the account asked for, in milli-GPU x ms.
+    pub due: f64,
+    /// Charged.
+    pub delivered: GpuTime,
+}
+
+impl DayRow {
+    /// Delivered by due; `None` if nothing is due.
+    pub fn delivered_of_share(&self) -> Option<f64> {
+        of(self.delivered.as_raw() as f64, self.due)
+    }
 }
 
 /// What is summed up to one cap.
@@ -80,6 +100,10 @@ struct Leaf {
     demand: GpuTime,
     charged: GpuTime,
     unallocated: GpuTime,
+    // The current day.
+    day_due: f64,
+    day_charged: GpuTime,
+    days: Vec<DayRow>,
     // The whole span.
     owed: f64,
     delivered: GpuTime,
@@ -90,6 +114,20 @@ struct Leaf {
     waits: Spans,
 }
 
+impl Leaf {
+    /// Keeps what the day that ends at `to` came to.
+    fn close_day(&mut self, account: AccountId, from: SimTime, to: SimTime) {
+        let (due, delivered) = (std::mem::take(&mut self.day_due), std::mem::take(&mut self.day_charged));
+        self.days.push(DayRow { account, from, length: to.since(from), due, delivered });
+    }
+    /// Whether what it receives by day swings at that lag, in days. A day that is cut short says nothing.
+    fn swings(&self, lag: usize) -> Autocorrelation {
+        let whole = self.days.iter().filter(|row| SimSpan::DAY <= row.length);
+        let series: Vec<f64> = whole.map(|row| row.delivered_of_share().unwrap_or(0.0)).collect();
+        Autocorrelation::of(&series, lag)
+    }
+}
+
 /// Sums by leaf.
 pub(super) struct Accounts {
     leaves: Vec<Leaf>,
@@ -98,6 +136,8 @@ pub(super) struct Accounts {
     healthy: GpuTime,
     healthy_at: SimTime,
     span: (SimTime, SimTime),
+    lookback: SimSpan,
+    day_opened: SimTime,
     rows: Option<Vec<HourRow>>,
 }
 
@@ -118,12 +158,16 @@ impl Accounts {
         let rows = hours.saturating_mul(leaves.len().max(1) as u64);
         let bucket = SimSpan::HOUR * rows.div_ceil(ROWS_MAX).max(1);
         let rows = keep.then(Vec::new);
-        Accounts { leaves, bucket, opened: span.0, healthy: GpuTime::ZERO, healthy_at: span.0, span, rows }
+        let lookback = scene.case.lookback;
+        let (opened, day_opened, healthy_at) = (span.0, span.0, span.0);
+        Accounts { leaves, bucket, opened, healthy: GpuTime::ZERO, healthy_at, span, lookback, day_opened, rows }
     }
 
-    /// The rows kept so far, by bucket, then account.
-    pub(super) fn into_rows(self) -> Vec<HourRow> {
-        self.rows.unwrap_or_default()
+    /// The rows kept so far, by bucket, then account; and those of days, by day, then account.
+    pub(super) fn into_rows(self) -> (Vec<HourRow>, Vec<DayRow>) {
+        let mut days: Vec<DayRow> = self.leaves.into_iter().flat_map(|leaf| leaf.days).collect();
+        days.sort_by_key(|row| (row.from, row.account));
+        (self.rows.unwrap_or_default(), days)
     }
 
     /// Books a leaf up to `to` at its level until then.
@@ -139,9 +183,10 @@ impl Accounts {
 
     /// Ends the bucket at `to`.
     fn close_bucket(&mut self, to: SimTime) {
-        let index = |at: SimTime, period: SimSpan| at.as_millis() / period.as_millis();
+        // Days and lookbacks count from the begin of the span, whole or not.
+        let index = |at: SimTime, period: SimSpan| at.since(self.span.0).as_millis() / period.as_millis();
         let over = |period: SimSpan| index(self.opened, period) != index(to, period);
-        let (week, day) = (over(LOOKBACK), over(SimSpan::DAY));
+        let (lookback, day) = (over(self.lookback), over(SimSpan::DAY));
         let length = to.since(self.opened);
         for (row, leaf) in self.leaves.iter_mut().enumerate().filter(|(_, leaf)| leaf.listed) {
             Accounts::book(leaf, to, self.healthy);
@@ -153,10 +198,13 @@ impl Accounts {
                 period.add(owed, leaf.charged);
             }
             leaf.hour.close();
+            leaf.day_due += leaf.due;
+            leaf.day_charged += leaf.charged;
             if day {
                 leaf.day.close();
+                leaf.close_day(AccountId::from_index(row), self.day_opened, to);
             }
-            if week {
+            if lookback {
                 leaf.lookback.close();
             }
             if let Some(rows) = &mut self.rows
@@ -176,6 +224,9 @@ impl Accounts {
             (leaf.demand, leaf.charged, leaf.unallocated) = (GpuTime::ZERO, GpuTime::ZERO, GpuTime::ZERO);
         }
         self.opened = to;
+        if day {
+            self.day_opened = to;
+        }
     }
 
     fn changed(&mut self, scene: &Scene<'_>, account: AccountId, at: SimTime) {
@@ -238,10 +289,18 @@ impl Metric for Accounts {
         }
         let (mut owed, mut delivered) = (0.0, 0.0);
         let (mut lookback, mut day, mut hour) = (0.0, 0.0, 0.0);
+        let lag_days = (self.lookback.as_millis() + SimSpan::DAY.as_millis() / 2) / SimSpan::DAY.as_millis();
+        let lag = usize::try_from(lag_days.max(1)).unwrap_or(usize::MAX);
+        let mut cliff = Autocorrelation::default();
         for (row, leaf) in self.leaves.iter_mut().enumerate().filter(|(_, leaf)| leaf.listed) {
             let account = AccountId::from_index(row);
             leaf.day.close();
             leaf.lookback.close();
+            if self.day_opened < self.span.1 {
+                leaf.close_day(account, self.day_opened, self.span.1);
+            }
+            let swings = leaf.swings(lag);
+            cliff = cliff.and(swings);
             owed += leaf.owed;
             delivered += leaf.delivered.as_raw() as f64;
             lookback += leaf.lookback.capped;
@@ -255,6 +314,8 @@ impl Metric for Accounts {
                 delivered_of_owed: of(leaf.lookback.capped, leaf.owed),
                 unallocated: leaf.unallocated_all,
                 wait: std::mem::take(&mut leaf.waits).spread(),
+                by_day: leaf.days.clone(),
+                autocorrelation: swings.value(),
             });
         }
         out.by_account.sort_by(|a, b| a.account.cmp(&b.account));
@@ -264,6 +325,7 @@ impl Metric for Accounts {
             by_hour: of(hour, owed),
             uncapped: of(delivered, owed),
         };
+        out.window_cliff = WindowCliff { lag_days: lag as u64, autocorrelation: cliff.value() };
     }
 }
 

@@ -1,5 +1,6 @@
 //! All figures of one run, before they are rounded and written. Units are in the names; service is exact.
 
+use super::accounts::DayRow;
 use super::spread::{Quantile, Spread};
 use crate::units::{GpuTime, SimSpan};
 
@@ -28,10 +29,10 @@ pub struct JobCounts {
     pub missed_deadlines: u64,
 }
 
-/// Jobs with one class label.
+/// Jobs with one class label, or of one size.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClassFigures {
-    /// The label.
+    /// The label or size.
     pub class: String,
     /// Measured jobs.
     pub jobs: u64,
@@ -60,6 +61,19 @@ pub struct AccountFigures {
     pub unallocated: GpuTime,
     /// All stays in the queue of its measured jobs, in seconds.
     pub wait: Spread,
+    /// A row a day of the measured span, in order.
+    pub by_day: Vec<DayRow>,
+    /// Autocorrelation of delivered over due by day, at the lookback; `None` where the span is no longer or nothing varies.
+    pub autocorrelation: Option<f64>,
+}
+
+/// Whether what accounts receive swings with the lookback: usage that leaves a sliding window all at once brings the same burst back.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct WindowCliff {
+    /// The lookback in whole days, at least one.
+    pub lag_days: u64,
+    /// Autocorrelation of delivered over due by day at that lag, pooled over leaves; `None` as for one leaf.
+    pub autocorrelation: Option<f64>,
 }
 
 /// What all leaves together received of what they were owed: sum of min(delivered, owed) over periods, by sum of owed.
@@ -88,6 +102,68 @@ pub struct Preemption {
     pub lost: GpuTime,
     /// Most preemptions of one job.
     pub per_job_max: u64,
+    /// Preemptions of one job, over jobs preempted at least once.
+    pub per_job: Spread,
+    /// Of attempts that were charged.
+    pub allocated: TierFigures,
+    /// Of attempts charged to nobody.
+    pub unallocated: TierFigures,
+}
+
+/// Attempts of one tier that the scheduler stopped.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TierFigures {
+    /// How often.
+    pub events: u64,
+    /// Events per 1000 GPU hours that the tier held; `None` if it held nothing.
+    pub per_1000_gpu_h: Option<f64>,
+    /// Work that was thrown away, times what the job held at base size.
+    pub lost: GpuTime,
+}
+
+/// GPUs over time, in whole GPUs. Everything is `None` over no time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Levels {
+    /// Mean over time.
+    pub mean: Option<f64>,
+    /// A tenth of the time it is at most this.
+    pub p10: Option<f64>,
+    /// Least at one moment.
+    pub min: Option<f64>,
+    /// Most at one moment.
+    pub max: Option<f64>,
+}
+
+/// Nodes that were drained.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DrainFigures {
+    /// Drains that began.
+    pub events: u64,
+    /// From its begin to the node being empty, in seconds; censored where the run ended first. Without drains that a failure cut short.
+    pub empty: Spread,
+    /// Drains that work held beyond the time at which people see to it.
+    pub human_repairs: u64,
+    /// Work thrown away by evictions for a drain.
+    pub lost: GpuTime,
+    /// GPU time of draining nodes: kept from repair.
+    pub kept: GpuTime,
+}
+
+/// Interactive sessions: measured jobs of the classes that the scenario names, once they started.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SessionFigures {
+    /// How many.
+    pub sessions: u64,
+    /// How many were stopped by the scheduler or lost with a node at least once.
+    pub interrupted: u64,
+    /// How often in all.
+    pub interruptions: u64,
+    /// First start to first interruption of those, in seconds.
+    pub first_interruption: Spread,
+    /// GPU time held by the overheads of starts after the first: what rebuilding them took.
+    pub rebuild: GpuTime,
+    /// Work thrown away.
+    pub lost: GpuTime,
 }
 
 /// Attempts that were lost with a node or GPU.
@@ -161,10 +237,14 @@ pub struct Measured {
     pub queue_max: u64,
     /// In order of label.
     pub by_class: Vec<ClassFigures>,
+    /// From small to large, those that there are.
+    pub by_size: Vec<ClassFigures>,
     /// In order of path.
     pub by_account: Vec<AccountFigures>,
     /// All leaves together.
     pub delivered_of_owed: Delivered,
+    /// Swings of what is delivered, with the lookback.
+    pub window_cliff: WindowCliff,
     /// Attempts stopped by the scheduler.
     pub preemption: Preemption,
     /// Attempts lost with a node or GPU.
@@ -177,6 +257,14 @@ pub struct Measured {
     pub impact: Option<f64>,
     /// Free GPUs that the task mix cannot use.
     pub fragmentation: Fragmentation,
+    /// Healthy GPUs that no work protected by the contract holds.
+    pub interruptible: Levels,
+    /// Healthy GPUs that no work held which opted out of preemption.
+    pub preemptible: Levels,
+    /// Drained nodes; `None` if none was.
+    pub drains: Option<DrainFigures>,
+    /// Interactive sessions; `None` if no job is one.
+    pub sessions: Option<SessionFigures>,
     /// Offered load: GPU time of all jobs that were not refused, over submission span x capacity.
     pub load: Option<f64>,
     /// Simulated against observed waits, if the trace holds observed starts.

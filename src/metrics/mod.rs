@@ -4,16 +4,21 @@
 
 mod accounts;
 mod capacity;
+mod cliff;
 mod completion;
 mod counts;
+mod drains;
+mod evictions;
 mod fidelity;
 mod fragmentation;
 mod impact;
+mod interruptible;
 mod load;
 mod measured;
 mod preemption;
 mod rows;
 mod scene;
+mod sessions;
 mod spread;
 mod utilization;
 mod waits;
@@ -23,11 +28,13 @@ mod properties;
 #[cfg(test)]
 mod tests;
 
-pub use accounts::{HourRow, LOOKBACK};
+pub use accounts::{DayRow, HourRow};
 pub use completion::{BOUND, bounded_slowdown};
+pub use evictions::{EvictionRow, Weighing};
 pub use fragmentation::{Free, Pod, Typical};
 pub use measured::{
-    AccountFigures, Availability, ClassFigures, Delivered, Failures, Fidelity, Fragmentation, JobCounts, Measured, Preemption,
+    AccountFigures, Availability, ClassFigures, Delivered, DrainFigures, Failures, Fidelity, Fragmentation, JobCounts, Levels,
+    Measured, Preemption, SessionFigures, TierFigures, WindowCliff,
 };
 pub use rows::{AttemptEnd, AttemptRow, JobRow, Recorded, TimelineRow, record};
 pub use scene::{Level, Life, Scene, Stage};
@@ -64,6 +71,9 @@ pub const METRICS: &[&Entry<Build>] = &[
     &capacity::ENTRY,
     &utilization::ENTRY,
     &impact::ENTRY,
+    &interruptible::ENTRY,
+    &drains::ENTRY,
+    &sessions::ENTRY,
     &fragmentation::ENTRY,
     &load::ENTRY,
     &fidelity::ENTRY,

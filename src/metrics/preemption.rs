@@ -1,15 +1,15 @@
 //! What was stopped on the way: by the scheduler, and with a failing node or GPU.
 
-use super::{Build, Failures, Life, Measured, Metric, Preemption, Scene};
+use super::{Build, Failures, Life, Measured, Metric, Preemption, Scene, Spread, TierFigures};
 use crate::facts::Fact;
 use crate::registry::Entry;
-use crate::units::GpuTime;
+use crate::units::{GpuTime, MilliGpu, SimTime};
 use crate::workload::Job;
 
 /// Stopped attempts.
 pub(super) const ENTRY: Entry<Build> = Entry {
     name: "preemption",
-    about: "attempts stopped by the scheduler or lost with a node, and the work thrown away",
+    about: "attempts stopped by the scheduler (allocated and unallocated apart) or lost with a node, and the work thrown away",
     source: "ours",
     knobs: &[],
     needs: &[],
@@ -19,23 +19,45 @@ pub(super) const ENTRY: Entry<Build> = Entry {
 };
 
 #[derive(Default)]
+struct Tier {
+    events: u64,
+    lost: GpuTime,
+}
+
+impl Tier {
+    fn figures(&self, held: GpuTime) -> TierFigures {
+        TierFigures { events: self.events, per_1000_gpu_h: per_1000(self.events, held), lost: self.lost }
+    }
+}
+
+#[derive(Default)]
 struct Stops {
-    preempted: u64,
+    allocated: Tier,
+    unallocated: Tier,
     broken: u64,
-    lost_preempted: GpuTime,
     lost_broken: GpuTime,
     held: GpuTime,
-    preempted_jobs: u64,
+    /// Charged GPU time up to `at`, and what is charged from then on.
+    charged: GpuTime,
+    charging: MilliGpu,
+    at: SimTime,
+    /// Preemptions of each job that was preempted.
+    per_job: Vec<f64>,
     broken_jobs: u64,
-    per_job_max: u64,
 }
 
 impl Metric for Stops {
-    fn observe(&mut self, scene: &Scene<'_>, _at: crate::units::SimTime, fact: &Fact) {
+    /// Of the whole run, as the counts are: so time is kept here, not by the measured span.
+    fn observe(&mut self, scene: &Scene<'_>, at: SimTime, fact: &Fact) {
+        if self.charging != scene.charged {
+            self.charged += self.charging * at.since(self.at);
+            (self.charging, self.at) = (scene.charged, at);
+        }
         match *fact {
             Fact::Preempted { job, lost, .. } => {
-                self.preempted += 1;
-                self.lost_preempted += scene.shape(scene.job(job).shape) * lost;
+                let tier = if scene.life(job).charged { &mut self.allocated } else { &mut self.unallocated };
+                tier.events += 1;
+                tier.lost += scene.shape(scene.job(job).shape) * lost;
             }
             Fact::Broken { job, lost, .. } => {
                 self.broken += 1;
@@ -47,20 +69,31 @@ impl Metric for Stops {
 
     fn job(&mut self, scene: &Scene<'_>, life: &Life, _job: &Job) {
         self.held += life.held(scene.at());
-        self.preempted_jobs += u64::from(0 < life.preemptions);
-        self.per_job_max = self.per_job_max.max(u64::from(life.preemptions));
+        if 0 < life.preemptions {
+            self.per_job.push(f64::from(life.preemptions));
+        }
         self.broken_jobs += u64::from(0 < life.failures);
     }
 
-    fn close(&mut self, _scene: &Scene<'_>, out: &mut Measured) {
-        let per_1000 = || self.preempted as f64 * 1000.0 / self.held.as_gpu_hours_f64();
+    fn close(&mut self, scene: &Scene<'_>, out: &mut Measured) {
+        let charged = self.charged + self.charging * scene.at().since(self.at);
+        let events = self.allocated.events + self.unallocated.events;
+        let per_job = Spread::of_numbers(std::mem::take(&mut self.per_job));
         out.preemption = Preemption {
-            events: self.preempted,
-            jobs: self.preempted_jobs,
-            per_1000_gpu_h: (GpuTime::ZERO < self.held).then(per_1000),
-            lost: self.lost_preempted,
-            per_job_max: self.per_job_max,
+            events,
+            jobs: per_job.count,
+            per_1000_gpu_h: per_1000(events, self.held),
+            lost: self.allocated.lost + self.unallocated.lost,
+            per_job_max: per_job.max.map_or(0, |most| most.value as u64),
+            per_job,
+            allocated: self.allocated.figures(charged),
+            unallocated: self.unallocated.figures(self.held.beyond(charged)),
         };
         out.failures = Failures { events: self.broken, jobs: self.broken_jobs, lost: self.lost_broken };
     }
+}
+
+/// Events per 1000 GPU hours; `None` if nothing was held.
+fn per_1000(events: u64, held: GpuTime) -> Option<f64> {
+    (GpuTime::ZERO < held).then(|| events as f64 * 1000.0 / held.as_gpu_hours_f64())
 }

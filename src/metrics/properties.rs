@@ -3,7 +3,7 @@
 use super::*;
 use crate::accounts::AccountTree;
 use crate::audit::audit;
-use crate::cluster::{ClusterSpec, HealthEvent, ModelSpec, NodeSpec, Shape, TaskRequest};
+use crate::cluster::{ClusterSpec, HealthEvent, ModelSpec, NodeSpec, NodeState, Shape, TaskRequest};
 use crate::engine::{Contract, EngineSpec, Unwatched};
 use crate::ids::{AccountId, ModelId, NodeId, PoolId};
 use crate::policy::{PolicySpec, Stage as Part};
@@ -41,7 +41,7 @@ fn any_job() -> impl Strategy<Value = AnyJob> {
     )
 }
 
-fn case_of(jobs: &[AnyJob], failure: Option<(u64, u64)>, latency_s: u64, cut_s: Option<u64>) -> Case {
+fn case_of(jobs: &[AnyJob], failure: Option<(u64, u64)>, drains: &[(u64, u32)], latency_s: u64, cut_s: Option<u64>) -> Case {
     let mut catalog = Catalog::default();
     for name in ["x", "y", "z"] {
         catalog.account(name);
@@ -75,16 +75,15 @@ fn case_of(jobs: &[AnyJob], failure: Option<(u64, u64)>, latency_s: u64, cut_s: 
             ..Job::new(name, at, shape, SimSpan::from_secs(job.work_s))
         });
     }
-    let health = failure.map(|(at, length)| {
+    let mut health: Vec<_> =
+        drains.iter().map(|&(at, node)| (SimTime::from_secs(at), HealthEvent::NodeDrain(NodeId(node)))).collect();
+    if let Some((at, length)) = failure {
         let (down, up) = (SimTime::from_secs(at), SimTime::from_secs(at + length));
-        vec![(down, HealthEvent::NodeDown(NodeId(1))), (up, HealthEvent::NodeUp(NodeId(1)))]
-    });
-    let cluster = ClusterSpec {
-        nodes: (0..2).map(node).collect(),
-        models: vec![ModelSpec::default()],
-        health: health.unwrap_or_default(),
-        ..ClusterSpec::default()
-    };
+        health.extend([(down, HealthEvent::NodeDown(NodeId(1))), (up, HealthEvent::NodeUp(NodeId(1)))]);
+    }
+    health.sort_by_key(|(at, _)| *at);
+    let cluster =
+        ClusterSpec { nodes: (0..2).map(node).collect(), models: vec![ModelSpec::default()], health, ..ClusterSpec::default() };
     Case {
         catalog: Arc::new(catalog),
         cluster: Arc::new(cluster),
@@ -95,11 +94,15 @@ fn case_of(jobs: &[AnyJob], failure: Option<(u64, u64)>, latency_s: u64, cut_s: 
         engine: EngineSpec {
             startup: SimSpan::from_secs(3),
             eviction_latency: SimSpan::from_secs(latency_s),
+            repair: Some(SimSpan::from_secs(1000)),
+            human_after: SimSpan::from_secs(3000),
             until: cut_s.map(SimTime::from_secs),
             ..EngineSpec::default()
         },
         seed: 5,
         measured: None,
+        lookback: Case::LOOKBACK,
+        session_classes: Case::session_classes(),
     }
 }
 
@@ -110,11 +113,12 @@ proptest! {
     fn time_is_counted_alike_by_all(
         jobs in proptest::collection::vec(any_job(), 1..40),
         failure in proptest::option::of((0..20_000_u64, 1..9000_u64)),
+        drains in proptest::collection::vec((0..30_000_u64, 0..2_u32), 0..4),
         latency in prop_oneof![Just(0_u64), 1..200_u64],
         cut in proptest::option::of(1..40_000_u64),
         urgent in any::<bool>(),
     ) {
-        let case = case_of(&jobs, failure, latency, cut);
+        let case = case_of(&jobs, failure, &drains, latency, cut);
         let spec = if urgent {
             PolicySpec::named("p").with(Part::Order, "priority").with(Part::Evict, "priority").with(Part::Fill, "greedy")
         } else {
@@ -162,6 +166,53 @@ proptest! {
                 rows.accounts.iter().filter(|row| case.catalog.accounts.rows()[row.account.index()] == account.account).map(|row| row.demand).sum();
             prop_assert!(account.owed <= demand.as_raw() as f64 * (1.0 + 1e-12));
         }
+        let sized: u64 = found.by_size.iter().map(|it| it.jobs).sum();
+        prop_assert_eq!(sized, counts.measured);
+        let preempted = |groups: &[ClassFigures]| groups.iter().map(|it| it.preempted).sum::<u64>();
+        prop_assert_eq!(preempted(&found.by_size), preempted(&found.by_class));
+
+        let stops = found.preemption;
+        prop_assert_eq!(stops.allocated.events + stops.unallocated.events, stops.events);
+        prop_assert_eq!(stops.allocated.lost + stops.unallocated.lost, stops.lost);
+        prop_assert_eq!(rows.evictions.len() as u64, stops.events);
+        let of_tier = |row: &&EvictionRow| row.victim_allocated;
+        prop_assert_eq!(rows.evictions.iter().filter(of_tier).count() as u64, stops.allocated.events);
+
+        // Free GPUs can always be had; more than there are, never.
+        let levels = (found.interruptible.min, found.interruptible.mean, found.interruptible.max);
+        if let (Some(min), Some(mean), Some(max)) = levels {
+            prop_assert!(min <= mean + 1e-9 && mean <= max + 1e-9 && max <= case.cluster.capacity().as_gpus_f64(), "{:?}", levels);
+            let mean_of = |part: fn(&TimelineRow) -> MilliGpu| {
+                let sum: GpuTime = pairs().map(|pair| part(&pair[0]) * span(pair[0].at, pair[1].at)).sum();
+                sum.as_raw() as f64 / span(SimTime::ZERO, outcome.end).as_millis() as f64 / 1000.0
+            };
+            let (healthy, charged) = (mean_of(|row| row.healthy), mean_of(|row| row.charged));
+            prop_assert!(healthy - charged <= mean + 1e-6 && mean <= healthy + 1e-6, "{} {} {:?}", healthy, charged, levels);
+        }
+        // A drain is counted once, whatever becomes of its node: by its own account, the spans in which nodes drained.
+        let (mut begun, mut events, mut drained) = ([None; 2], 0, SimSpan::ZERO);
+        for (at, fact) in outcome.ledger.iter() {
+            if let Fact::NodeChanged { node, state } = fact {
+                let row: &mut Option<SimTime> = &mut begun[node.index()];
+                drained += row.take().map_or(SimSpan::ZERO, |from| span(from, at));
+                if state == NodeState::Draining {
+                    *row = Some(at);
+                    events += 1;
+                }
+            }
+        }
+        drained += begun.iter().flatten().map(|from| span(*from, outcome.end)).fold(SimSpan::ZERO, |sum, it| sum + it);
+        let figures = found.drains.unwrap_or_default();
+        prop_assert_eq!(figures.events, events);
+        prop_assert_eq!(figures.kept, MilliGpu::from_gpus(4) * drained);
+        prop_assert!(figures.events <= drains.len() as u64 && figures.empty.count <= figures.events);
+        prop_assert!(figures.human_repairs <= figures.events);
+        let longest = figures.empty.max.map_or(0.0, |it| it.value);
+        prop_assert!(figures.human_repairs == 0 || failure.is_some() || 3000.0 < longest, "{:?}", figures);
+
+        let by_day: GpuTime = rows.days.iter().map(|row| row.delivered).sum();
+        prop_assert_eq!(by_day, found.by_account.iter().map(|row| row.delivered).sum::<GpuTime>());
+
         let lost: MilliGpu = rows.attempts.iter().filter(|row| row.end == AttemptEnd::Preempted).map(|_| MilliGpu::ONE).sum();
         prop_assert_eq!(lost, MilliGpu::from_gpus(found.preemption.events));
     }

@@ -1,8 +1,9 @@
-//! What the tables of a run are made of: a row a job, an attempt, an account and hour, a change of the cluster.
+//! What the tables of a run are made of: a row a job, an attempt, an account and hour (or day), an eviction, a change of the cluster.
 
 use super::accounts::Accounts;
+use super::evictions::Evictions;
 use super::fragmentation::Fragments;
-use super::{HourRow, Measured, Metric, Scene, Stage, replay};
+use super::{DayRow, EvictionRow, HourRow, Measured, Metric, Scene, Stage, replay};
 use crate::engine::{Case, Outcome};
 use crate::facts::{EndReason, Fact};
 use crate::ids::JobId;
@@ -115,6 +116,10 @@ pub struct Recorded {
     pub attempts: Vec<AttemptRow>,
     /// By bucket, then account.
     pub accounts: Vec<HourRow>,
+    /// By day, then account.
+    pub days: Vec<DayRow>,
+    /// By time.
+    pub evictions: Vec<EvictionRow>,
     /// By time.
     pub timeline: Vec<TimelineRow>,
 }
@@ -129,9 +134,10 @@ pub fn record(case: &Case, outcome: &Outcome) -> Recorded {
         mark: 0,
     }));
     let accounts = Rc::new(RefCell::new(Accounts::new(&scene, true)));
+    let evictions = Rc::new(RefCell::new(Evictions::default()));
     let timeline = Rc::new(RefCell::new(Timeline { rows: Vec::new(), fragments: Fragments::new(&scene) }));
     let mut metrics: Vec<Box<dyn Metric>> =
-        vec![Box::new(attempts.clone()), Box::new(accounts.clone()), Box::new(timeline.clone())];
+        vec![Box::new(attempts.clone()), Box::new(accounts.clone()), Box::new(evictions.clone()), Box::new(timeline.clone())];
     replay(outcome, &mut scene, &mut metrics);
     let mut unused = Measured::default();
     metrics.iter_mut().for_each(|metric| metric.close(&scene, &mut unused));
@@ -153,10 +159,14 @@ pub fn record(case: &Case, outcome: &Outcome) -> Recorded {
         failures: life.failures,
         lost: life.lost,
     });
+    let jobs = jobs.collect();
+    let (accounts, days) = Rc::into_inner(accounts).expect(own).into_inner().into_rows();
     Recorded {
-        jobs: jobs.collect(),
+        jobs,
         attempts: Rc::into_inner(attempts).expect(own).into_inner().rows,
-        accounts: Rc::into_inner(accounts).expect(own).into_inner().into_rows(),
+        accounts,
+        days,
+        evictions: Rc::into_inner(evictions).expect(own).into_inner().into_rows(),
         timeline: Rc::into_inner(timeline).expect(own).into_inner().rows,
     }
 }

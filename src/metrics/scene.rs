@@ -35,6 +35,11 @@ pub struct Life {
     /// Whether it is charged to its account.
     pub allocated: bool,
     allocated_next: bool,
+    /// Whether its current or last attempt is charged, whatever it declared since.
+    pub charged: bool,
+    /// Until when its current or last attempt is protected by the contract.
+    pub protected_until: SimTime,
+    declared: Option<SimSpan>,
     /// Times it started.
     pub attempts: u32,
     /// Times it was preempted.
@@ -146,6 +151,9 @@ impl<'a> Scene<'a> {
             measured: false,
             allocated: false,
             allocated_next: false,
+            charged: false,
+            protected_until: SimTime::ZERO,
+            declared: None,
             attempts: 0,
             preemptions: 0,
             failures: 0,
@@ -266,6 +274,7 @@ impl<'a> Scene<'a> {
                 let life = &mut self.lives[job.index()];
                 life.stage = Stage::Submitted;
                 (life.measured, life.allocated, life.allocated_next) = (measured, allocated, allocated);
+                life.declared = row.min_runtime;
             }
             Fact::Rejected { job, .. } => {
                 self.leave_queue(job);
@@ -287,8 +296,9 @@ impl<'a> Scene<'a> {
             }
             Fact::Amended { job, change: Amendment::MinRuntime(declared) } => {
                 let allocated = self.case.contract.is_allocated(declared);
-                self.lives[job.index()].allocated_next = allocated;
-                if self.lives[job.index()].stage != Stage::Running {
+                let life = &mut self.lives[job.index()];
+                (life.allocated_next, life.declared) = (allocated, declared);
+                if life.stage != Stage::Running {
                     self.turn(job);
                 }
             }
@@ -301,6 +311,8 @@ impl<'a> Scene<'a> {
                 life.started = at;
                 life.first_start = life.first_start.min(at);
                 life.attempts += 1;
+                life.charged = life.allocated;
+                life.protected_until = at.after(self.case.contract.protection(life.declared));
             }
             Fact::Preempted { job, lost, .. } => {
                 self.stop(job, lost);

@@ -131,8 +131,9 @@ fn accounts_are_owed_by_the_hour_what_they_ask_for() {
     check_near(found.delivered_of_owed.uncapped, 5400.0 / 3600.0);
     check_near(found.capacity.unallocated_share, 0.25);
     assert_eq!(value(y.wait.max), 1800.0);
-    // A starts with nothing used; so does B, which waited.
-    check_near(found.impact, 0.75);
+    // A starts with nothing used, and is no longer owed when its protection ends after a minute. B starts so too, after a wait, and
+    // is kept after its minute with 60 s used of 3660 / 4; an hour later it is over.
+    check_near(found.impact, (60.0 + 3600.0) / 7200.0);
 
     let (case, outcome) = story.told();
     let rows = record(&case, &outcome).accounts;
@@ -149,7 +150,10 @@ fn an_account_above_its_share_has_no_impact() {
     story.charge(a, "x", 60);
     story.charge(b, "x", 60);
     story.at(0).submit(a).start(a, &[(0, 1)]).at(50).submit(b).at(100).complete(a).start(b, &[(0, 1)]).at(160).complete(b);
-    // At 100 s x has used all of 100 GPU seconds, twice its share.
+    // From the end of the protection of A, at 60 s, x has used all of the GPU, twice its share.
+    check_near(measured(&story).impact, 60.0 / 160.0);
+    story.charge(a, "x", 1000);
+    story.charge(b, "x", 1000);
     check_near(measured(&story).impact, 100.0 / 160.0);
 }
 
@@ -167,6 +171,82 @@ fn failures_take_capacity_and_work() {
     check_near(found.capacity.availability, 32.0 / 40.0);
     check_near(found.capacity.occupancy, 20.0 / 32.0);
     assert_eq!(found.goodput, gpu_s(12));
+}
+
+#[test]
+fn what_protection_holds_cannot_be_interrupted() {
+    // Protected for 10 s, unallocated, and allocated but opted out: of 8 GPUs.
+    let mut story = Story::new(&[8]);
+    let (a, b, c) = (story.job("A", 0, 4, 100), story.job("B", 0, 1, 100), story.job("C", 0, 2, 100));
+    story.account("x", 1.0);
+    for (job, min_runtime_s) in [(a, 10), (b, 0), (c, 90)] {
+        story.charge(job, "x", min_runtime_s);
+    }
+    story.edit(c).preemptible = false;
+    story.contract.max_min_runtime = SimSpan::from_secs(60);
+    story.at(0).submit(a).submit(b).submit(c).start(a, &[(0, 0b1111)]).start(b, &[(0, 1 << 4)]).start(c, &[(0, 0b11 << 5)]);
+    story.at(40).fact(Fact::Preempted { job: a, by: None, reason: PreemptReason::Rebalance, lost: SimSpan::ZERO });
+    story.queue(a, QueueReason::Requeued).at(50).start(a, &[(0, 0b1111)]).at(100).fact(Fact::Cut);
+    let found = measured(&story);
+    // 2 until 10 s, 6 until 50 s, 2 until 60 s, when the cap ends the protection of C as that of A ends, then all.
+    let levels = found.interruptible;
+    check_near(levels.mean, (10.0 * 2.0 + 40.0 * 6.0 + 10.0 * 2.0 + 40.0 * 8.0) / 100.0);
+    assert_eq!((levels.p10, levels.min, levels.max), (Some(2.0), Some(2.0), Some(8.0)));
+    assert_eq!(found.preemptible, Levels { mean: Some(6.0), p10: Some(6.0), min: Some(6.0), max: Some(6.0) });
+    let tiers = (found.preemption.allocated, found.preemption.unallocated);
+    assert_eq!((tiers.0.events, tiers.1.events), (1, 0));
+    // Charged: A for 90 s, C for 100 s; unallocated: B for 100 s.
+    check_near(tiers.0.per_1000_gpu_h, 1000.0 * 3600.0 / (4.0 * 90.0 + 2.0 * 100.0));
+    check_near(tiers.1.per_1000_gpu_h, 0.0);
+}
+
+#[test]
+fn an_attempt_that_goes_on_is_judged_again() {
+    const H: u64 = 3600;
+    // Two equal accounts, two GPUs, a lookback of 4 h. A holds both, protected for 1 h. It starts with nothing used; x is due one GPU
+    // and uses two, so from the end of its protection on it has no impact.
+    let mut story = Story::new(&[2]);
+    story.account("x", 1.0);
+    story.account("y", 1.0);
+    let a = story.job("A", 0, 2, 6 * H);
+    story.charge(a, "x", H);
+    story.lookback = SimSpan::HOUR * 4;
+    story.at(0).submit(a).start(a, &[(0, 0b11)]).at(6 * H).complete(a);
+    check_near(measured(&story).impact, 1.0 / 6.0);
+    // After 4 h of rest B is kept for as long as x has used no more than its 4 GPU hours of the last 4 h: until 12 h, when it is judged
+    // at its 2 GPUs x 2 h, and found owed for another hour.
+    let b = story.job("B", 10 * H, 2, 10 * H);
+    story.charge(b, "x", H);
+    story.at(10 * H).submit(b).start(b, &[(0, 0b11)]).at(16 * H).fact(Fact::Cut);
+    check_near(measured(&story).impact, (1.0 + 3.0) / 12.0);
+}
+
+#[test]
+fn what_is_delivered_by_day_swings_with_the_lookback() {
+    const DAY: u64 = 86_400;
+    // One GPU for two equal accounts; x has it every other day, y on none.
+    let mut story = Story::new(&[1]);
+    story.account("x", 1.0);
+    story.account("y", 1.0);
+    let jobs: Vec<_> = (0..6).map(|n| story.job("J", 2 * n * DAY, 1, DAY)).collect();
+    for (n, job) in (0_u64..).zip(&jobs) {
+        story.charge(*job, "x", 1);
+        story.at(2 * n * DAY).submit(*job).start(*job, &[(0, 1)]).at((2 * n + 1) * DAY).complete(*job);
+    }
+    story.at(12 * DAY + 100).fact(Fact::Cut);
+    story.lookback = SimSpan::DAY * 2;
+    let found = measured(&story);
+    let [x, y] = &found.by_account[..] else { panic!("two accounts") };
+    let by_day: Vec<_> = x.by_day.iter().map(|row| row.delivered_of_share().unwrap()).collect();
+    assert_eq!(by_day, [2.0, 0.0, 2.0, 0.0, 2.0, 0.0, 2.0, 0.0, 2.0, 0.0, 2.0, 0.0, 0.0]);
+    assert_eq!((x.by_day[12].length, y.autocorrelation), (SimSpan::from_secs(100), None));
+    // Ten of twelve products remain; the day that is cut short does not count.
+    check_near(x.autocorrelation, 10.0 / 12.0);
+    assert_eq!(found.window_cliff, WindowCliff { lag_days: 2, autocorrelation: x.autocorrelation });
+    // By lookback periods of two days, x was due one day of each.
+    check_near(x.delivered_of_owed, 1.0);
+    story.lookback = SimSpan::DAY;
+    check_near(measured(&story).window_cliff.autocorrelation, -11.0 / 12.0);
 }
 
 #[test]

@@ -1,26 +1,46 @@
-//! Who waited, how long: over all jobs and by class.
+//! Who waited, how long: over all jobs, by class and by size.
 
 use super::spread::Spans;
 use super::{Build, ClassFigures, Life, Measured, Metric, Scene, Stage};
 use crate::registry::Entry;
-use crate::units::SimTime;
+use crate::units::{MilliGpu, SimTime};
 use crate::workload::Job;
 
 /// Waits of jobs.
 pub(super) const ENTRY: Entry<Build> = Entry {
     name: "wait",
-    about: "time in the queue: all stays, and submission to first start; in all and by class",
+    about: "time in the queue: all stays, and submission to first start; in all, by class and by size",
     source: "ours",
     knobs: &[],
     needs: &[],
     provides: &[],
     timed: false,
-    build: |scene| Box::new(Waits { all: Group::default(), classes: vec![Group::default(); scene.case.catalog.classes.len()] }),
+    build: |scene| {
+        let classes = vec![Group::default(); scene.case.catalog.classes.len()];
+        Box::new(Waits { all: Group::default(), classes, sizes: Default::default() })
+    },
 };
 
 struct Waits {
     all: Group,
     classes: Vec<Group>,
+    sizes: [Group; SIZES.len()],
+}
+
+/// Sizes of jobs, from small to large: a gang at base size of at most [`SMALL`]; of less than a quarter of the cluster; of more. On a
+/// cluster of at most four times [`SMALL`] a quarter comes first.
+const SIZES: [&str; 3] = ["small", "medium", "large"];
+
+/// Our choice: what one node of today's clusters holds.
+const SMALL: MilliGpu = MilliGpu::from_gpus(8);
+
+/// The row in [`SIZES`] of a gang.
+fn size(gang: MilliGpu, cluster: MilliGpu) -> usize {
+    match gang {
+        _ if MilliGpu::ZERO < gang && cluster <= gang * 4 => 2,
+        _ if gang <= SMALL => 0,
+        _ => 1,
+    }
 }
 
 #[derive(Clone, Default)]
@@ -28,6 +48,15 @@ struct Group {
     wait: Spans,
     first: Spans,
     preempted: u64,
+}
+
+impl Group {
+    /// Its figures; `None` of no jobs.
+    fn figures(self, label: &str) -> Option<ClassFigures> {
+        let (wait, first_wait) = (self.wait.spread(), self.first.spread());
+        let (class, jobs, preempted) = (label.to_owned(), wait.count, self.preempted);
+        (0 < jobs).then_some(ClassFigures { class, jobs, wait, first_wait, preempted })
+    }
 }
 
 impl Metric for Waits {
@@ -41,7 +70,8 @@ impl Metric for Waits {
         let (wait, waiting) = (life.wait(now), matches!(life.stage, Stage::Queued | Stage::Submitted));
         let started = life.first_start != SimTime::NEVER;
         let first = if started { life.first_start } else { life.end.min(now) }.since(job.submit);
-        for group in [&mut self.all, &mut self.classes[job.class.index()]] {
+        let size = size(scene.shape(job.shape), scene.capacity);
+        for group in [&mut self.all, &mut self.classes[job.class.index()], &mut self.sizes[size]] {
             group.wait.push(wait, waiting);
             group.first.push(first, !started);
             group.preempted += u64::from(0 < life.preemptions);
@@ -53,13 +83,24 @@ impl Metric for Waits {
         out.wait = all.wait.spread();
         out.first_wait = all.first.spread();
         let names = scene.case.catalog.classes.rows();
-        for (group, class) in self.classes.drain(..).zip(names) {
-            let (wait, first_wait) = (group.wait.spread(), group.first.spread());
-            if 0 < wait.count {
-                let (class, jobs, preempted) = (class.clone(), wait.count, group.preempted);
-                out.by_class.push(ClassFigures { class, jobs, wait, first_wait, preempted });
-            }
-        }
+        out.by_class = self.classes.drain(..).zip(names).filter_map(|(group, class)| group.figures(class)).collect();
         out.by_class.sort_by(|a, b| a.class.cmp(&b.class));
+        let sizes = std::mem::take(&mut self.sizes);
+        out.by_size = sizes.into_iter().zip(SIZES).filter_map(|(group, size)| group.figures(size)).collect();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_relative_to_the_cluster() {
+        let of = |gpus: u64, cluster: u64| SIZES[size(MilliGpu::from_gpus(gpus), MilliGpu::from_gpus(cluster))];
+        assert_eq!(
+            [of(0, 1024), of(8, 1024), of(9, 1024), of(255, 1024), of(256, 1024)],
+            ["small", "small", "medium", "medium", "large"]
+        );
+        assert_eq!([of(0, 16), of(3, 16), of(4, 16)], ["small", "small", "large"]);
     }
 }

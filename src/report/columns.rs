@@ -59,7 +59,7 @@ const fn column(name: &'static str, data: DataType, unit: &'static str, about: &
 use DataType::{Bool, F64, Text, U32, U64};
 
 /// The tables of a run.
-pub const TABLES: [TableDoc; 4] = [
+pub const TABLES: [TableDoc; 6] = [
     TableDoc {
         file: "jobs.parquet",
         about: "A row a submitted job, in order of submission.",
@@ -137,6 +137,43 @@ pub const TABLES: [TableDoc; 4] = [
             column("fragment_gpus", F64, "GPUs", "Free GPUs that the task mix cannot use as they lie; null without GPU tasks."),
             column("queue_jobs", U64, "", "Jobs in the queue."),
             column("queue_gpus", F64, "GPUs", "GPUs they want."),
+        ],
+    },
+    TableDoc {
+        file: "days.parquet",
+        about: "A row per day and account, in the measured span; days count from its begin. A share that is due whatever the account asks \
+                for shows bursts and droughts: `window_cliff` of the summary says whether they come back a lookback later.",
+        columns: &[
+            column("account", Text, "", "Path of the account."),
+            column("from_s", F64, "s", "When the day begins."),
+            column("length_s", F64, "s", "How long it is: less at the end of the span."),
+            column("due_gpu_s", F64, "GPU s", "Share x available capacity."),
+            column("delivered_gpu_s", F64, "GPU s", "Charged GPU time."),
+            column("delivered_of_share", F64, "", "Delivered by due; null if nothing is due."),
+        ],
+    },
+    TableDoc {
+        file: "evictions.parquet",
+        about: "A row per attempt that the scheduler stopped, by time. Ratios are (usage + commitment) / (share x capacity of the \
+                lookback): above 1 is over-served. They and the level are null where victim and newcomer were not compared.",
+        columns: &[
+            column("at_s", F64, "s", "When the victim had left."),
+            column("job", U32, "", "Row of the victim."),
+            column("victim", Text, "", "Its name."),
+            column("victim_account", Text, "", "Path of its account."),
+            column("by_job", U32, "", "Row of the job it left for; null if it left for none."),
+            column("by", Text, "", "Name of that job."),
+            column("by_account", Text, "", "Path of its account."),
+            column("reason", Text, "", "for_job, drain, reclaim, window or rebalance."),
+            column("victim_allocated", Bool, "", "The attempt was charged to its account."),
+            column("held_s", F64, "s", "How long the attempt ran."),
+            column("gpus", F64, "GPUs", "What it held."),
+            column("lost_s", F64, "s", "Work thrown away."),
+            column("level", Text, "", "Path of the account below which the two were compared; `/` at the root."),
+            column("victim_ratio_before", F64, "", "Ratio of the victim's side before the eviction."),
+            column("by_ratio_before", F64, "", "Ratio of the newcomer's side before."),
+            column("victim_ratio_after", F64, "", "Ratio of the victim's side after."),
+            column("by_ratio_after", F64, "", "Ratio of the newcomer's side after, its commitment counted in."),
         ],
     },
 ];

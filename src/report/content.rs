@@ -2,7 +2,8 @@
 
 use super::estimate::Estimate;
 use super::humane::{duration, duration_pair, number};
-use super::summary::{RunSummary, SpreadSummary, Summary};
+use super::keys::SpreadSummary;
+use super::summary::{RunSummary, Summary};
 
 /// One piece of a report.
 pub(super) enum Part {
@@ -43,30 +44,36 @@ pub(super) fn parts(summary: &Summary, reader: Reader) -> Vec<Part> {
         }
     }
     parts.extend(say.classes());
+    parts.extend(say.sizes());
     if reader == Reader::File {
         parts.extend(say.accounts());
     }
+    parts.extend(say.budgets());
+    parts.extend(say.preemption());
+    parts.extend(say.drains());
+    parts.extend(say.sessions());
     parts.extend(say.fidelity());
     parts.extend(say.notes());
     parts
 }
 
 /// A figure of a run.
-type Figure = fn(&RunSummary) -> Option<f64>;
+pub(super) type Figure = fn(&RunSummary) -> Option<f64>;
 
 /// How a figure is set.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Unit {
+pub(super) enum Unit {
     Seconds,
     Count,
     Percent,
     GpuHours,
+    Ratio,
 }
 
-struct Say<'a> {
-    summary: &'a Summary,
-    reader: Reader,
-    policies: Vec<&'a str>,
+pub(super) struct Say<'a> {
+    pub(super) summary: &'a Summary,
+    pub(super) reader: Reader,
+    pub(super) policies: Vec<&'a str>,
 }
 
 impl<'a> Say<'a> {
@@ -91,7 +98,7 @@ impl<'a> Say<'a> {
         )
     }
 
-    fn seeds(&self) -> usize {
+    pub(super) fn seeds(&self) -> usize {
         self.policies.iter().map(|policy| self.runs(policy).count()).max().unwrap_or(0)
     }
     fn runs(&self, policy: &'a str) -> impl Iterator<Item = &'a RunSummary> + Clone + 'a {
@@ -110,6 +117,7 @@ impl<'a> Say<'a> {
             (Unit::Percent, _) => format!("{}%", number(100.0 * value, 1)),
             (Unit::GpuHours, _) if value == 0.0 => "0".into(),
             (Unit::GpuHours, _) => number(value, hour_decimals(value)),
+            (Unit::Ratio, _) => number(value, 2),
         }
     }
     /// A mean and its interval in one unit; the mean alone where all seeds agree.
@@ -121,19 +129,19 @@ impl<'a> Say<'a> {
         let pair = |decimals: usize| format!("{} ± {}", number(mean, decimals), number(half, decimals));
         match (unit, self.reader) {
             (Unit::Seconds, Reader::Terminal) => duration_pair(mean, half),
-            (Unit::Seconds, Reader::File) => pair(2),
+            (Unit::Seconds, Reader::File) | (Unit::Ratio, _) => pair(2),
             (Unit::Count, _) => pair(usize::from(mean.abs() < 100.0)),
             (Unit::Percent, _) => format!("{} ± {}%", number(100.0 * mean, 1), number(100.0 * half, 1)),
             (Unit::GpuHours, _) => pair(hour_decimals(mean)),
         }
     }
     /// A figure over the seeds of a policy; `-` where no seed has it.
-    fn cell(&self, policy: &'a str, unit: Unit, figure: impl Fn(&RunSummary) -> Option<f64>) -> String {
+    pub(super) fn cell(&self, policy: &'a str, unit: Unit, figure: impl Fn(&RunSummary) -> Option<f64>) -> String {
         let values: Vec<f64> = self.runs(policy).filter_map(figure).collect();
         Estimate::of(&values).map_or("-".into(), |estimate| self.estimate(unit, estimate))
     }
     /// A percentile over the seeds of a policy, with `≥` where a job still waiting is at its rank.
-    fn percentile(&self, policy: &'a str, of: impl Fn(&RunSummary) -> Option<&SpreadSummary>, key: &str) -> String {
+    pub(super) fn percentile(&self, policy: &'a str, of: impl Fn(&RunSummary) -> Option<&SpreadSummary>, key: &str) -> String {
         let at_least = self.runs(policy).filter_map(&of).any(|spread| spread.is_at_least(key));
         let cell = self.cell(policy, Unit::Seconds, |run| {
             let spread = of(run)?;
@@ -147,7 +155,7 @@ impl<'a> Say<'a> {
         if at_least { format!("≥{cell}") } else { cell }
     }
     /// The head of a column of seconds.
-    fn head(&self, name: &str) -> String {
+    pub(super) fn head(&self, name: &str) -> String {
         if self.reader == Reader::File { format!("{name} (s)") } else { name.into() }
     }
 
@@ -207,7 +215,7 @@ impl<'a> Say<'a> {
         let mut head = vec![format!("against {base}")];
         head.extend(figures.iter().map(|(name, unit, _)| match unit {
             Unit::Seconds => self.head(name),
-            Unit::Count | Unit::Percent | Unit::GpuHours => (*name).into(),
+            Unit::Count | Unit::Percent | Unit::GpuHours | Unit::Ratio => (*name).into(),
         }));
         let rows = self.policies[1..].iter().map(|policy| {
             let mut row = vec![String::from(*policy)];
@@ -244,7 +252,7 @@ impl<'a> Say<'a> {
                 let half = half.map_or(String::new(), |half| format!(" ± {}", number(100.0 * half, 1)));
                 return format!("{sign}{}{half} pt", number(100.0 * estimate.mean, 1));
             }
-            Unit::Seconds | Unit::Count | Unit::GpuHours => self.estimate(unit, estimate),
+            Unit::Seconds | Unit::Count | Unit::GpuHours | Unit::Ratio => self.estimate(unit, estimate),
         };
         let whole = pairs.iter().fold(0.0, |sum, (base, _)| sum + base) / pairs.len() as f64;
         if 0.0 < whole && estimate.half.is_none() {
@@ -254,37 +262,6 @@ impl<'a> Say<'a> {
         } else {
             format!("{sign}{text}")
         }
-    }
-
-    fn classes(&self) -> Vec<Part> {
-        let mut classes: Vec<&String> = self.summary.runs.iter().flat_map(|run| run.by_class.keys()).collect();
-        classes.sort_unstable();
-        classes.dedup();
-        if classes.len() < 2 {
-            return Vec::new();
-        }
-        let narrow = self.reader == Reader::Terminal && 1 < self.seeds();
-        let percentiles: &[&str] = if narrow { &["p90", "p99"] } else { &["p50", "p90", "p99", "max"] };
-        let mut head: Vec<String> = vec!["class".into(), "policy".into(), "jobs".into(), self.head("wait mean")];
-        head.extend(percentiles.iter().map(|name| self.head(name)));
-        head.extend([self.head("first wait mean"), "preempted".into()]);
-        let mut rows = Vec::new();
-        for class in classes {
-            for (row, policy) in self.policies.iter().enumerate() {
-                let mut cells = vec![
-                    if row == 0 { class.clone() } else { String::new() },
-                    (*policy).into(),
-                    self.cell(policy, Unit::Count, |run| Some(run.by_class.get(class)?.jobs as f64)),
-                    self.cell(policy, Unit::Seconds, |run| run.by_class.get(class)?.wait_s.mean),
-                ];
-                let waits = |key: &&str| self.percentile(policy, |run| Some(&run.by_class.get(class)?.wait_s), key);
-                cells.extend(percentiles.iter().map(waits));
-                cells.push(self.cell(policy, Unit::Seconds, |run| run.by_class.get(class)?.first_wait_s.mean));
-                cells.push(self.cell(policy, Unit::Count, |run| Some(run.by_class.get(class)?.preempted as f64)));
-                rows.push(cells);
-            }
-        }
-        vec![Part::Heading("By class".into()), Part::Table { labels: 2, head, rows }]
     }
 
     fn accounts(&self) -> Vec<Part> {

@@ -8,8 +8,10 @@ mod error;
 mod estimate;
 mod humane;
 mod inputs;
+mod keys;
 mod parquet;
 mod render;
+mod sections;
 mod summary;
 mod timing;
 mod writer;
@@ -22,11 +24,13 @@ pub use error::ReportError;
 pub use estimate::Estimate;
 pub use humane::duration;
 pub use inputs::inputs;
+pub use keys::{
+    AccountSummary, ClassSummary, DeliveredBySummary, DrainsSummary, EngineSummary, FailureSummary, FidelitySummary,
+    FragmentationSummary, JobsSummary, LevelsSummary, PerJobSummary, PreemptionSummary, SessionsSummary, SpreadSummary,
+    TierSummary, WindowCliffSummary,
+};
 pub use parquet::write_tables;
 pub use render::{summary_md, terminal};
-pub use summary::{
-    AccountSummary, ClassSummary, DeliveredBySummary, EngineSummary, FailureSummary, FidelitySummary, FragmentationSummary,
-    JobsSummary, PreemptionSummary, Run, RunSummary, SpreadSummary, Summary,
-};
+pub use summary::{Run, RunSummary, Summary};
 pub use timing::{Decisions, RunTiming, Timing};
 pub use writer::{RunFiles, Writer, write};

@@ -3,9 +3,9 @@
 use super::columns::{Column, DataType, TABLES};
 use super::error::ReportError;
 use crate::engine::{Case, Outcome};
-use crate::facts::EndReason;
+use crate::facts::{EndReason, PreemptReason};
 use crate::ids::JobId;
-use crate::metrics::{AttemptEnd, HourRow, Recorded, Stage, record};
+use crate::metrics::{AttemptEnd, DayRow, EvictionRow, HourRow, Recorded, Stage, Weighing, record};
 use crate::units::{GpuTime, SimSpan, SimTime};
 use polars::prelude::{
     Column as Series, DataFrame, IntoColumn, NamedFrom, ParquetCompression, ParquetWriter, PolarsResult, StatisticsOptions,
@@ -17,6 +17,7 @@ use std::path::Path;
 /// Values of one column.
 enum Values<'a> {
     Text(Vec<&'a str>),
+    Texts(Vec<Option<&'a str>>),
     U32(Vec<u32>),
     U32s(Vec<Option<u32>>),
     U64(Vec<u64>),
@@ -28,7 +29,7 @@ enum Values<'a> {
 impl Values<'_> {
     fn data(&self) -> DataType {
         match self {
-            Values::Text(_) => DataType::Text,
+            Values::Text(_) | Values::Texts(_) => DataType::Text,
             Values::U32(_) | Values::U32s(_) => DataType::U32,
             Values::U64(_) => DataType::U64,
             Values::F64(_) | Values::F64s(_) => DataType::F64,
@@ -38,6 +39,7 @@ impl Values<'_> {
     fn len(&self) -> usize {
         match self {
             Values::Text(values) => values.len(),
+            Values::Texts(values) => values.len(),
             Values::U32(values) => values.len(),
             Values::U32s(values) => values.len(),
             Values::U64(values) => values.len(),
@@ -51,6 +53,7 @@ impl Values<'_> {
         let name = name.into();
         match self {
             Values::Text(values) => Series::new(name, values),
+            Values::Texts(values) => Series::new(name, values),
             Values::U32(values) => Series::new(name, values),
             Values::U32s(values) => Series::new(name, values),
             Values::U64(values) => Series::new(name, values),
@@ -62,10 +65,10 @@ impl Values<'_> {
     }
 }
 
-/// Writes the four tables of a run into `dir`, which exists.
+/// Writes the tables of a run into `dir`, which exists.
 pub fn write_tables(dir: &Path, case: &Case, outcome: &Outcome) -> Result<(), ReportError> {
-    let Recorded { jobs: job_rows, attempts: attempt_rows, accounts: account_rows, timeline: timeline_rows } =
-        record(case, outcome);
+    let recorded = record(case, outcome);
+    let Recorded { jobs: job_rows, attempts: attempt_rows, accounts: account_rows, timeline: timeline_rows, .. } = recorded;
     // One table at a time, so that its rows can go before the next is built; the longest first.
     write_table(dir, 3, &timeline_rows, timeline)?;
     drop(timeline_rows);
@@ -73,6 +76,8 @@ pub fn write_tables(dir: &Path, case: &Case, outcome: &Outcome) -> Result<(), Re
     drop(attempt_rows);
     write_table(dir, 2, &account_rows, |rows| accounts(case, rows))?;
     drop(account_rows);
+    write_table(dir, 4, &recorded.days, |rows| days(case, rows))?;
+    write_table(dir, 5, &recorded.evictions, |rows| evictions(case, outcome, rows))?;
     write_table(dir, 0, &job_rows, |rows| jobs(case, outcome, rows))
 }
 
@@ -150,6 +155,46 @@ fn accounts<'a>(case: &'a Case, rows: &[HourRow]) -> Vec<Values<'a>> {
     ]
 }
 
+fn days<'a>(case: &'a Case, rows: &[DayRow]) -> Vec<Values<'a>> {
+    let names = case.catalog.accounts.rows();
+    vec![
+        Values::Text(rows.iter().map(|row| names.get(row.account.index()).map_or("", String::as_str)).collect()),
+        Values::F64(rows.iter().map(|row| row.from.as_secs_f64()).collect()),
+        Values::F64(rows.iter().map(|row| seconds(row.length)).collect()),
+        Values::F64(rows.iter().map(|row| row.due / 1e6).collect()),
+        Values::F64(rows.iter().map(|row| gpu_s(row.delivered)).collect()),
+        Values::F64s(rows.iter().map(DayRow::delivered_of_share).collect()),
+    ]
+}
+
+fn evictions<'a>(case: &'a Case, outcome: &'a Outcome, rows: &[EvictionRow]) -> Vec<Values<'a>> {
+    let (accounts, workload) = (case.catalog.accounts.rows(), &outcome.workload);
+    let name = |job: JobId| workload.names.get(workload.jobs[job.index()].name);
+    let path = |account: crate::ids::AccountId| accounts.get(account.index()).map_or("", String::as_str);
+    let account = |job: JobId| path(workload.jobs[job.index()].account);
+    let level = |weighing: Weighing| weighing.level.map_or("/", path);
+    let ratios = |of: fn(Weighing) -> f64| Values::F64s(rows.iter().map(|row| row.weighing.map(of)).collect());
+    vec![
+        Values::F64(rows.iter().map(|row| row.at.as_secs_f64()).collect()),
+        Values::U32(rows.iter().map(|row| row.victim.0).collect()),
+        Values::Text(rows.iter().map(|row| name(row.victim)).collect()),
+        Values::Text(rows.iter().map(|row| account(row.victim)).collect()),
+        Values::U32s(rows.iter().map(|row| row.by.map(|job| job.0)).collect()),
+        Values::Texts(rows.iter().map(|row| row.by.map(name)).collect()),
+        Values::Texts(rows.iter().map(|row| row.by.map(account)).collect()),
+        Values::Text(rows.iter().map(|row| preempt_word(row.reason)).collect()),
+        Values::Bool(rows.iter().map(|row| row.victim_allocated).collect()),
+        Values::F64(rows.iter().map(|row| seconds(row.held)).collect()),
+        Values::F64(rows.iter().map(|row| row.gpus.as_gpus_f64()).collect()),
+        Values::F64(rows.iter().map(|row| seconds(row.lost)).collect()),
+        Values::Texts(rows.iter().map(|row| row.weighing.map(level)).collect()),
+        ratios(|it| it.victim_before),
+        ratios(|it| it.by_before),
+        ratios(|it| it.victim_after),
+        ratios(|it| it.by_after),
+    ]
+}
+
 /// Rows of one row group: columns of a batch, not of the whole table, stand in memory.
 const BATCH: usize = 1 << 15;
 
@@ -208,6 +253,16 @@ fn reason_word(reason: EndReason) -> &'static str {
         EndReason::Cancelled => "cancelled",
         EndReason::Failed => "failed",
         EndReason::Abandoned => "abandoned",
+    }
+}
+
+fn preempt_word(reason: PreemptReason) -> &'static str {
+    match reason {
+        PreemptReason::ForJob => "for_job",
+        PreemptReason::Drain => "drain",
+        PreemptReason::Reclaim => "reclaim",
+        PreemptReason::Window => "window",
+        PreemptReason::Rebalance => "rebalance",
     }
 }
 

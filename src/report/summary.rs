@@ -2,8 +2,13 @@
 //!
 //! Numbers are rounded to six decimals, so that equal runs give equal bytes; what has no value is null.
 
+use super::keys::{
+    AccountSummary, ClassSummary, DeliveredBySummary, DrainsSummary, EngineSummary, FailureSummary, FidelitySummary,
+    FragmentationSummary, JobsSummary, LevelsSummary, PerJobSummary, PreemptionSummary, SessionsSummary, SpreadSummary,
+    TierSummary, WindowCliffSummary,
+};
 use crate::engine::Counters;
-use crate::metrics::{Fidelity, Measured, Quantile, Spread};
+use crate::metrics::{ClassFigures, Fidelity, Levels, Measured, Quantile, Spread, TierFigures};
 use crate::units::{GpuTime, SimSpan};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -98,156 +103,24 @@ pub struct RunSummary {
     pub failures: FailureSummary,
     /// Simulated against observed waits; null if the trace holds no starts.
     pub fidelity: Option<FidelitySummary>,
-}
-
-/// Jobs by outcome; the outcomes add up to `submitted`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the keys are the words of the glossary")]
-pub struct JobsSummary {
-    pub submitted: u64,
-    pub completed: u64,
-    pub running: u64,
-    pub queued: u64,
-    pub rejected: u64,
-    pub failed: u64,
-    pub cancelled: u64,
-    pub timed_out: u64,
-    pub measured: u64,
-    pub missed_deadlines: u64,
-}
-
-/// Mean and nearest-rank percentiles.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the keys say it")]
-pub struct SpreadSummary {
-    pub mean: Option<f64>,
-    pub p50: Option<f64>,
-    pub p90: Option<f64>,
-    pub p95: Option<f64>,
-    pub p99: Option<f64>,
-    pub max: Option<f64>,
-    /// How many values are of jobs still waiting, counted with their wait so far.
-    pub censored: u64,
-    /// Which of the percentiles are of such a job, and so at least that.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub at_least: Vec<String>,
-}
-
-impl SpreadSummary {
-    /// Whether the percentile of that key is only known to be at least that.
-    pub fn is_at_least(&self, key: &str) -> bool {
-        self.at_least.iter().any(|it| it == key)
-    }
-}
-
-/// Jobs with one class label.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ClassSummary {
-    /// Measured jobs.
-    pub jobs: u64,
-    /// All stays in the queue.
-    pub wait_s: SpreadSummary,
-    /// Submission to first start.
-    pub first_wait_s: SpreadSummary,
-    /// Measured jobs preempted at least once.
-    pub preempted: u64,
-}
-
-/// One leaf of the account tree.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct AccountSummary {
-    /// Share of the whole.
-    pub share: Option<f64>,
-    /// Summed over hours: min(share x available capacity, demand of allocated requests).
-    pub owed_gpu_h: Option<f64>,
-    /// Charged.
-    pub delivered_gpu_h: Option<f64>,
-    /// Delivered of owed, capped in each lookback period.
-    pub delivered_of_owed: Option<f64>,
-    /// Held by unallocated work.
-    pub unallocated_gpu_h: Option<f64>,
-    /// All stays in the queue.
-    pub wait_s: SpreadSummary,
-}
-
-/// Attempts stopped by the scheduler.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct PreemptionSummary {
-    /// How often.
-    pub events: u64,
-    /// How many jobs at least once.
-    pub jobs: u64,
-    /// Events per 1000 GPU hours held.
-    pub per_1000_gpu_h: Option<f64>,
-    /// Work thrown away.
-    pub lost_gpu_h: Option<f64>,
-    /// Most preemptions of one job.
-    pub per_job_max: u64,
-}
-
-/// Attempts lost with a node or GPU.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct FailureSummary {
-    /// How often.
-    pub events: u64,
-    /// How many jobs at least once.
-    pub jobs: u64,
-    /// Work thrown away.
-    pub lost_gpu_h: Option<f64>,
-}
-
-/// Free GPUs that the task mix cannot use.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct FragmentationSummary {
-    /// Of free GPUs.
-    pub ratio: Option<f64>,
-    /// Of all GPUs.
-    pub amount: Option<f64>,
-}
-
-/// Counts of work done by the engine.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct EngineSummary {
-    /// Events taken, arrivals included.
-    pub events: u64,
-    /// Times the policy was asked.
-    pub passes: u64,
-    /// Decisions applied.
-    pub decisions: u64,
-    /// Nodes looked at by placement.
-    pub node_visits: u64,
-    /// Decisions refused.
-    pub refused: u64,
-    /// Instants at which the policy still made changes after the most passes.
-    pub pass_limits: u64,
-}
-
-/// Delivered of owed with other caps than the lookback's.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct DeliveredBySummary {
-    /// Capped in each day.
-    pub day: Option<f64>,
-    /// Capped in each hour.
-    pub hour: Option<f64>,
-    /// Not capped.
-    pub uncapped: Option<f64>,
-}
-
-/// Simulated against observed waits.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct FidelitySummary {
-    /// Jobs that the trace says the start of, and that started.
-    pub jobs: u64,
-    /// First waits in the run.
-    pub simulated_wait_s: SpreadSummary,
-    /// Waits in the history.
-    pub observed_wait_s: SpreadSummary,
-    /// Median of the absolute difference.
-    pub error_p50_s: Option<f64>,
-    /// 90th percentile of the absolute difference.
-    pub error_p90_s: Option<f64>,
-    /// Spearman's rank correlation.
-    pub rank_correlation: Option<f64>,
+    /// By size of the gang: small (at most 8 GPUs), medium, large (at least a quarter of the cluster); those that there are.
+    #[serde(default)]
+    pub by_size: BTreeMap<String, ClassSummary>,
+    /// Healthy GPUs that no work protected by the contract holds, over time.
+    #[serde(default)]
+    pub interruptible_gpus: LevelsSummary,
+    /// Healthy GPUs that no work holds which opted out of preemption, over time.
+    #[serde(default)]
+    pub preemptible_gpus: LevelsSummary,
+    /// Drained nodes; null if none was.
+    #[serde(default)]
+    pub drains: Option<DrainsSummary>,
+    /// Interactive sessions; null if no job is one.
+    #[serde(default)]
+    pub sessions: Option<SessionsSummary>,
+    /// Whether what accounts receive by day swings with the lookback.
+    #[serde(default)]
+    pub window_cliff: WindowCliffSummary,
 }
 
 impl Summary {
@@ -289,10 +162,6 @@ impl Summary {
 impl RunSummary {
     fn new(run: &Run) -> RunSummary {
         let it = &run.measured;
-        let classes = it.by_class.iter().map(|class| {
-            let (wait_s, first_wait_s) = (spread(&class.wait), spread(&class.first_wait));
-            (class.class.clone(), ClassSummary { jobs: class.jobs, wait_s, first_wait_s, preempted: class.preempted })
-        });
         let accounts = it.by_account.iter().map(|account| {
             let summary = AccountSummary {
                 share: round(Some(account.share)),
@@ -301,6 +170,7 @@ impl RunSummary {
                 delivered_of_owed: round(account.delivered_of_owed),
                 unallocated_gpu_h: hours(account.unallocated),
                 wait_s: spread(&account.wait),
+                autocorrelation: round(account.autocorrelation),
             };
             (account.account.clone(), summary)
         });
@@ -327,7 +197,7 @@ impl RunSummary {
             makespan_s: round(it.makespan.map(SimSpan::as_secs_f64)),
             goodput_gpu_h: hours(it.goodput),
             queue_max: it.queue_max,
-            by_class: classes.collect(),
+            by_class: groups(&it.by_class),
             by_account: accounts.collect(),
             delivered_of_owed: round(it.delivered_of_owed.by_lookback),
             preemption: PreemptionSummary {
@@ -336,6 +206,9 @@ impl RunSummary {
                 per_1000_gpu_h: round(it.preemption.per_1000_gpu_h),
                 lost_gpu_h: hours(it.preemption.lost),
                 per_job_max: it.preemption.per_job_max,
+                per_job: per_job(&it.preemption.per_job),
+                allocated: tier(&it.preemption.allocated),
+                unallocated: tier(&it.preemption.unallocated),
             },
             availability: round(it.capacity.availability),
             occupancy: round(it.capacity.occupancy),
@@ -359,6 +232,28 @@ impl RunSummary {
             },
             failures: FailureSummary { events: it.failures.events, jobs: it.failures.jobs, lost_gpu_h: hours(it.failures.lost) },
             fidelity: it.fidelity.as_ref().map(fidelity),
+            by_size: groups(&it.by_size),
+            interruptible_gpus: levels(&it.interruptible),
+            preemptible_gpus: levels(&it.preemptible),
+            drains: it.drains.as_ref().map(|drains| DrainsSummary {
+                events: drains.events,
+                empty_s: spread(&drains.empty),
+                human_repairs: drains.human_repairs,
+                lost_gpu_h: hours(drains.lost),
+                kept_gpu_h: hours(drains.kept),
+            }),
+            sessions: it.sessions.as_ref().map(|sessions| SessionsSummary {
+                sessions: sessions.sessions,
+                interrupted: sessions.interrupted,
+                interruptions: sessions.interruptions,
+                first_interruption_s: spread(&sessions.first_interruption),
+                rebuild_gpu_h: hours(sessions.rebuild),
+                lost_gpu_h: hours(sessions.lost),
+            }),
+            window_cliff: WindowCliffSummary {
+                lag_d: it.window_cliff.lag_days,
+                autocorrelation: round(it.window_cliff.autocorrelation),
+            },
         }
     }
 }
@@ -372,6 +267,26 @@ fn fidelity(it: &Fidelity) -> FidelitySummary {
         error_p90_s: value(it.error_p90),
         rank_correlation: round(it.rank_correlation),
     }
+}
+
+fn groups(groups: &[ClassFigures]) -> BTreeMap<String, ClassSummary> {
+    let summary = |it: &ClassFigures| {
+        let (wait_s, first_wait_s) = (spread(&it.wait), spread(&it.first_wait));
+        (it.class.clone(), ClassSummary { jobs: it.jobs, wait_s, first_wait_s, preempted: it.preempted })
+    };
+    groups.iter().map(summary).collect()
+}
+
+fn per_job(it: &Spread) -> PerJobSummary {
+    PerJobSummary { p50: value(it.p50), p90: value(it.p90), p99: value(it.p99), max: value(it.max) }
+}
+
+fn tier(it: &TierFigures) -> TierSummary {
+    TierSummary { events: it.events, per_1000_gpu_h: round(it.per_1000_gpu_h), lost_gpu_h: hours(it.lost) }
+}
+
+fn levels(it: &Levels) -> LevelsSummary {
+    LevelsSummary { mean: round(it.mean), p10: round(it.p10), min: round(it.min), max: round(it.max) }
 }
 
 fn spread(it: &Spread) -> SpreadSummary {

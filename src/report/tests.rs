@@ -1,10 +1,12 @@
 //! Whole reports of small stories, as snapshots, and the files read back.
 
 use super::*;
-use crate::facts::{EndReason, Fact};
+use crate::cluster::NodeState;
+use crate::facts::{EndReason, Fact, PreemptReason, QueueReason};
+use crate::ids::NodeId;
 use crate::ledger::story::{Story, preemption};
 use crate::metrics::measure;
-use crate::units::SimTime;
+use crate::units::{SimSpan, SimTime};
 use crate::workload::Extra;
 use polars::prelude::{DataFrame, ParquetReader, SerReader};
 use std::fs;
@@ -71,6 +73,23 @@ fn two_policies_side_by_side() {
      training   fcfs          2          0s    0s    0s    0s    0s                0s           0
                 priority      2          2s    0s    4s    4s    4s                0s           1
     ──────────────────────────────────────────────────────────────────────────────────────────────
+
+    Budgets
+
+    ─────────────────────────────────────────────────────────────────────────────────────────────────
+     policy     of owed   worst account   by day   by hour   impact   interruptible GPUs p10   least
+    ─────────────────────────────────────────────────────────────────────────────────────────────────
+     fcfs         84.6%           79.3%    84.6%     84.6%    75.8%                        1       1
+     priority    100.0%          100.0%   100.0%    100.0%    93.9%                        1       1
+    ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+    Preemption
+
+    ──────────────────────────────────────────────────────────────────────────────
+     policy     allocated   per 1000 GPU h   jobs   per job p50   p90   p99   max
+    ──────────────────────────────────────────────────────────────────────────────
+     priority           1         54,545.5      1             1     1     1     1
+    ──────────────────────────────────────────────────────────────────────────────
     ");
 }
 
@@ -107,6 +126,24 @@ fn the_same_for_a_file() {
     |  | priority | 75.0% | 0.013 | 0.013 | 100.0% | 0 | 0.00 |
     | b | fcfs | 25.0% | 0.006 | 0.006 | 100.0% | 0 | 0.00 |
     |  | priority | 25.0% | 0.006 | 0.006 | 100.0% | 0 | 4.00 |
+
+    ## Budgets
+
+    | policy | of owed | worst account | by day | by hour | uncapped |
+    |---|---:|---:|---:|---:|---:|
+    | fcfs | 84.6% | 79.3% | 84.6% | 84.6% | 84.6% |
+    | priority | 100.0% | 100.0% | 100.0% | 100.0% | 100.0% |
+
+    | policy | availability | occupancy | impact | unallocated | interruptible GPUs mean | p10 | least | most |
+    |---|---:|---:|---:|---:|---:|---:|---:|---:|
+    | fcfs | 100.0% | 82.5% | 75.8% | 0.0% | 6.9 | 1 | 1 | 8 |
+    | priority | 100.0% | 82.5% | 93.9% | 0.0% | 6.5 | 1 | 1 | 8 |
+
+    ## Preemption
+
+    | policy | allocated | per 1000 GPU h | jobs | per job p50 | p90 | p99 | max |
+    |---|---:|---:|---:|---:|---:|---:|---:|
+    | priority | 1 | 54,545.5 | 1 | 1 | 1 | 1 | 1 |
 
     Inputs `blake3:00`, schedlab 0.1.0.
     ");
@@ -241,7 +278,8 @@ fn the_summary_keeps_its_keys() {
                 "p99": 0.0,
                 "max": 0.0,
                 "censored": 0
-              }
+              },
+              "autocorrelation": null
             },
             "b": {
               "share": 0.25,
@@ -257,7 +295,8 @@ fn the_summary_keeps_its_keys() {
                 "p99": 4.0,
                 "max": 4.0,
                 "censored": 0
-              }
+              },
+              "autocorrelation": null
             }
           },
           "delivered_of_owed": 1.0,
@@ -266,13 +305,29 @@ fn the_summary_keeps_its_keys() {
             "jobs": 1,
             "per_1000_gpu_h": 54545.454545,
             "lost_gpu_h": 0.0,
-            "per_job_max": 1
+            "per_job_max": 1,
+            "per_job": {
+              "p50": 1.0,
+              "p90": 1.0,
+              "p99": 1.0,
+              "max": 1.0
+            },
+            "allocated": {
+              "events": 1,
+              "per_1000_gpu_h": 54545.454545,
+              "lost_gpu_h": 0.0
+            },
+            "unallocated": {
+              "events": 0,
+              "per_1000_gpu_h": null,
+              "lost_gpu_h": 0.0
+            }
           },
           "availability": 1.0,
           "occupancy": 0.825,
           "unallocated_share": 0.0,
           "utilization": null,
-          "impact": 1.0,
+          "impact": 0.939394,
           "fragmentation": {
             "ratio": 0.714286,
             "amount": 0.125
@@ -296,7 +351,49 @@ fn the_summary_keeps_its_keys() {
             "jobs": 0,
             "lost_gpu_h": 0.0
           },
-          "fidelity": null
+          "fidelity": null,
+          "by_size": {
+            "large": {
+              "jobs": 3,
+              "wait_s": {
+                "mean": 1.333333,
+                "p50": 0.0,
+                "p90": 4.0,
+                "p95": 4.0,
+                "p99": 4.0,
+                "max": 4.0,
+                "censored": 0
+              },
+              "first_wait_s": {
+                "mean": 0.0,
+                "p50": 0.0,
+                "p90": 0.0,
+                "p95": 0.0,
+                "p99": 0.0,
+                "max": 0.0,
+                "censored": 0
+              },
+              "preempted": 1
+            }
+          },
+          "interruptible_gpus": {
+            "mean": 6.5,
+            "p10": 1.0,
+            "min": 1.0,
+            "max": 8.0
+          },
+          "preemptible_gpus": {
+            "mean": 8.0,
+            "p10": 8.0,
+            "min": 8.0,
+            "max": 8.0
+          },
+          "drains": null,
+          "sessions": null,
+          "window_cliff": {
+            "lag_d": 7,
+            "autocorrelation": null
+          }
         }
       ]
     }
@@ -434,7 +531,15 @@ fn a_result_is_written_whole() {
         }
     }
     names.sort();
-    let files = ["accounts.parquet", "attempts.parquet", "jobs.parquet", "ledger", "timeline.parquet"];
+    let files = [
+        "accounts.parquet",
+        "attempts.parquet",
+        "days.parquet",
+        "evictions.parquet",
+        "jobs.parquet",
+        "ledger",
+        "timeline.parquet",
+    ];
     assert_eq!(names, ["fcfs", "priority"].map(|policy| files.map(|file| format!("{policy}/{file}"))).concat());
     assert_eq!(fs::read_to_string(target.join("summary.json")).unwrap(), summary().to_json());
     let ledger = crate::ledger::Ledger::load(&target.join("priority/7/ledger")).unwrap();
@@ -454,6 +559,23 @@ fn a_result_is_written_whole() {
     assert_eq!(jobs.column("outcome").unwrap().str().unwrap().get(1), Some("completed"));
     let attempts = read(&target.join("priority/7/attempts.parquet"));
     assert_eq!(attempts.column("by").unwrap().u32().unwrap().to_vec(), [None, Some(2), None, None]);
+
+    let days = read(&target.join("priority/7/days.parquet"));
+    assert_eq!(days.column("account").unwrap().str().unwrap().iter().collect::<Vec<_>>(), [Some("a/a1"), Some("b")]);
+    let of_share = days.column("delivered_of_share").unwrap().f64().unwrap().to_vec();
+    // Of 80 GPU seconds a is due 60 and received 46, b is due and received 20.
+    assert_eq!(of_share, [Some(46.0 / 60.0), Some(1.0)]);
+    let evictions = read(&target.join("priority/7/evictions.parquet"));
+    let text = |name: &str| evictions.column(name).unwrap().str().unwrap().get(0).map(String::from);
+    let found = ["victim", "victim_account", "by", "by_account", "reason", "level"].map(text);
+    let expected = [Some("B"), Some("b"), Some("C"), Some("a/a1"), Some("for_job"), None].map(|it| it.map(String::from));
+    assert_eq!(found, expected);
+    let number = |name: &str| evictions.column(name).unwrap().f64().unwrap().get(0);
+    assert_eq!(
+        ["at_s", "held_s", "gpus", "lost_s", "by_ratio_after"].map(number),
+        [Some(2.0), Some(2.0), Some(4.0), Some(0.0), None]
+    );
+    assert_eq!((evictions.height(), evictions.column("victim_allocated").unwrap().bool().unwrap().get(0)), (1, Some(true)));
 
     // Again, with less: the older result goes, and equal runs give equal bytes.
     let before = fs::read(target.join("fcfs/7/jobs.parquet")).unwrap();
@@ -488,6 +610,121 @@ fn what_is_not_a_result_is_not_replaced() {
     fs::create_dir(&other).unwrap();
     fs::write(other.join("summary.json"), "{\"mine\": 1}").unwrap();
     assert!(matches!(Writer::create(&other), Err(ReportError::NotOurs { .. })));
+}
+
+#[test]
+fn the_documentation_names_every_figure() {
+    let docs = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/metrics.md")).unwrap();
+    let mut summary = summary();
+    let run = &mut summary.runs[1];
+    (run.drains, run.sessions) = (Some(DrainsSummary::default()), Some(SessionsSummary::default()));
+    let text = serde_json::to_value(&run).unwrap();
+    let named = |key: &str| docs.contains(&format!("`{key}`")) || docs.contains(&format!("`{key}."));
+    for (key, value) in text.as_object().unwrap() {
+        assert!(["policy", "seed"].contains(&key.as_str()) || named(key), "docs/metrics.md does not name `{key}`");
+        let own = ["drains", "sessions", "window_cliff", "preemption"].contains(&key.as_str());
+        for inner in value.as_object().filter(|_| own).into_iter().flat_map(|it| it.keys()) {
+            let plain =
+                ["events", "jobs", "per_job_max", "per_1000_gpu_h", "interruptions", "autocorrelation"].contains(&inner.as_str());
+            assert!(plain || named(inner), "docs/metrics.md does not name `{key}.{inner}`");
+        }
+    }
+}
+
+#[test]
+fn drains_sessions_sizes_and_swings_have_their_sections() {
+    const H: u64 = 3600;
+    let mut story = Story::new(&[32, 32]);
+    story.account("x", 1.0);
+    story.account("y", 1.0);
+    let (a, b, c) = (story.job("A", 0, 16, 60 * H), story.job("B", 0, 2, 60 * H), story.job("C", 0, 12, 30 * H));
+    for (job, account, class) in [(a, "x", "training"), (b, "y", "interactive"), (c, "y", "training")] {
+        story.class(job, class);
+        story.charge(job, account, 1800);
+    }
+    story.lookback = SimSpan::DAY;
+    let (lower, upper) = ((0, 0xff), (0, 0xff00));
+    story
+        .at(0)
+        .submit(a)
+        .submit(b)
+        .submit(c)
+        .start(a, &[lower, upper])
+        .start(b, &[(1, 0b11)])
+        .start(c, &[(1, 0xff00), (1, 0xf0)]);
+    story.at(2 * H).fact(Fact::NodeChanged { node: NodeId(1), state: NodeState::Draining });
+    story.at(3 * H).fact(Fact::Preempted { job: b, by: None, reason: PreemptReason::Drain, lost: SimSpan::HOUR });
+    story.queue(b, QueueReason::Requeued).at(4 * H).start_after(b, &[(0, 0b11 << 16)], 600);
+    story.at(30 * H).fact(Fact::NodeChanged { node: NodeId(1), state: NodeState::Down }).complete(c);
+    story.at(60 * H).complete(a).at(80 * H).fact(Fact::Cut);
+    insta::assert_snapshot!(terminal(&Summary::new("budgets", "blake3:00", &[run("budget", &story)])), @r"
+    budgets
+
+    3 jobs, offered load unknown, outstanding 0.29 of capacity under budget.
+
+    ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+     policy   completed   wait mean   p50    p90    p99    max   JCT mean   preempted   occupancy   goodput GPU h
+    ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+     budget           2         20m    0s   1.0h   1.0h   1.0h      45.0h           1       42.0%           1,320
+    ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    By class
+
+    ───────────────────────────────────────────────────────────────────────────────────────────────────
+     class         policy   jobs   wait mean    p50    p90    p99    max   first wait mean   preempted
+    ───────────────────────────────────────────────────────────────────────────────────────────────────
+     interactive   budget      1        1.0h   1.0h   1.0h   1.0h   1.0h                0s           1
+     training      budget      2          0s     0s     0s     0s     0s                0s           0
+    ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    By size
+
+    Large is at least a quarter of the cluster, small at most 8 GPUs.
+
+    ──────────────────────────────────────────────────────────────────────────────────────────────
+     size     policy   jobs   wait mean    p50    p90    p99    max   first wait mean   preempted
+    ──────────────────────────────────────────────────────────────────────────────────────────────
+     small    budget      1        1.0h   1.0h   1.0h   1.0h   1.0h                0s           1
+     medium   budget      1          0s     0s     0s     0s     0s                0s           0
+     large    budget      1          0s     0s     0s     0s     0s                0s           0
+    ──────────────────────────────────────────────────────────────────────────────────────────────
+
+    Budgets
+
+    Swing is the autocorrelation, at one lookback (1 day), of what accounts receive by day.
+
+    ───────────────────────────────────────────────────────────────────────────────────────────────────────
+     policy   of owed   worst account   by day   by hour   swing   impact   interruptible GPUs p10   least
+    ───────────────────────────────────────────────────────────────────────────────────────────────────────
+     budget     99.9%           99.6%    99.9%     99.9%   -0.37   100.0%                       32      32
+    ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    Preemption
+
+    ─────────────────────────────────────────────────────────────────────────────────────────
+     policy   allocated   per 1000 GPU h   lost GPU h   jobs   per job p50   p90   p99   max
+    ─────────────────────────────────────────────────────────────────────────────────────────
+     budget           1              0.7          2.0      1             1     1     1     1
+    ─────────────────────────────────────────────────────────────────────────────────────────
+
+    Drains
+
+    ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+     policy   drains   to empty mean     p50     p90     max   human repairs   lost GPU h   kept from repair GPU h
+    ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+     budget        1           28.0h   28.0h   28.0h   28.0h               1          2.0                    896.0
+    ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    Interactive sessions
+
+    ───────────────────────────────────────────────────────────────────────────────────────────────────
+     policy   sessions   interrupted   interruptions   first after p50   rebuilding GPU h   lost GPU h
+    ───────────────────────────────────────────────────────────────────────────────────────────────────
+     budget          1             1               1              3.0h              0.333          2.0
+    ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    Jobs still running at the end: budget 1.
+    ");
 }
 
 /// `SCHEDLAB_UPDATE=1` writes the text anew.

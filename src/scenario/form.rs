@@ -38,6 +38,18 @@ const RUN: Form = Form::of(
         Knob::optional("until", "the run is cut at this time; unset: it goes on until nothing is left to happen", SPAN_POSITIVE),
         Knob::optional("warm_up", "jobs submitted earlier are not measured", Kind::SPAN),
         Knob::optional("cool_down", "nor jobs submitted in the last stretch of the submissions (or of the cut)", Kind::SPAN),
+        Knob::new(
+            "lookback",
+            "the trailing span over which the figures set what was delivered against what was owed",
+            Kind::Span { min: SimSpan::HOUR, max: SPAN_MAX },
+            "7d",
+        ),
+        Knob::new(
+            "session_classes",
+            "class labels of interactive sessions, whose interruptions are told apart",
+            NAMES,
+            "interactive",
+        ),
     ],
 );
 
@@ -61,6 +73,12 @@ const ENGINE: Form = Form::of(
             Kind::Int { min: 0, max: 1 << 31 },
         ),
         Knob::optional("repair", "how long a drained node is down; unset: until an event says it is up", Kind::SPAN),
+        Knob::new(
+            "human_after",
+            "a drain that work still holds after this long counts as one that people had to see to",
+            Kind::SPAN,
+            "8h",
+        ),
     ],
 );
 
@@ -81,6 +99,7 @@ const CLUSTER: Form = Form {
         ("node", Part::Many(&NODE)),
         ("model", Part::Many(&MODEL)),
         ("event", Part::Many(&EVENT)),
+        ("drains", Part::One(&DRAINS)),
         ("window", Part::Many(&WINDOW)),
         ("demand", Part::Many(&DEMAND)),
     ],
@@ -126,6 +145,17 @@ const EVENT: Form = Form {
             Knob::optional("what", "what happens", Kind::Choice(&["down", "up", "drain", "gpu-down", "gpu-up"])),
             Knob::optional("gpu", "which GPU of the node, from 0", Kind::Int { min: 0, max: 63 }),
             Knob::optional("for", "how long, after which it is up again", SPAN_POSITIVE),
+        ],
+    )
+};
+
+const DRAINS: Form = Form {
+    required: &["every"],
+    ..Form::of(
+        "nodes go bad at random: each is drained now and then until the run is cut, at the same times under every policy",
+        &[
+            Knob::optional("every", "mean time between two drains of one node, drawn exponentially", SPAN_POSITIVE),
+            Knob::new("first", "no drain begins earlier", Kind::SPAN, "0"),
         ],
     )
 };

@@ -1,6 +1,6 @@
 //! A whole scenario: loading, and the case of each seed.
 
-use super::{Folders, accounts, cluster, fit, form, policies, settings, work};
+use super::{Folders, accounts, cluster, drains, fit, form, policies, settings, work};
 use crate::cluster::ClusterSpec;
 use crate::engine::{Case, Contract, EngineSpec};
 use crate::error::{Error, Problem, problems};
@@ -39,6 +39,9 @@ pub struct Scenario {
     contract: Contract,
     engine: EngineSpec,
     measured: settings::Measured,
+    drains: Option<drains::Drains>,
+    lookback: SimSpan,
+    session_classes: Arc<[String]>,
     /// The first seed's case, made when the scenario was checked.
     first: Option<Case>,
 }
@@ -89,8 +92,13 @@ impl Scenario {
             };
             Arc::make_mut(&mut cluster).windows[*window].account = Some(AccountId(row));
         }
+        if let Some(drains) = self.drains {
+            drains.add_to(Arc::make_mut(&mut cluster), seed);
+        }
         Ok(Case {
             measured: self.measured.window(&workload),
+            lookback: self.lookback,
+            session_classes: self.session_classes.clone(),
             catalog: Arc::new(catalog),
             cluster,
             workload,
@@ -124,6 +132,8 @@ impl Loader {
         spec.models = cluster::models(file.part("cluster"), &self.catalog, &mut self.faults);
         let (policies, seed, seeds, until) = self.run(file.part("run"));
         let measured = settings::Measured::read(file.part("run"), &mut self.faults);
+        let drains = drains::read(file, &spec, until, &mut self.faults);
+        let (lookback, session_classes) = settings::figures(file.part("run"));
         let mut notes = Vec::new();
         let around = work::Around { folders: &self.folders, plan: &plan, nodes: &spec.nodes, is_cut: until.is_some() };
         let work = work::read(file, &around, orders, &mut self.catalog, &mut self.faults, &mut self.problems, &mut notes);
@@ -149,6 +159,9 @@ impl Loader {
             contract,
             engine: settings::engine(file.part("engine"), until),
             measured,
+            drains,
+            lookback,
+            session_classes,
             first: None,
         };
         let target = file

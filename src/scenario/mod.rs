@@ -4,6 +4,7 @@
 
 mod accounts;
 mod cluster;
+mod drains;
 mod fit;
 mod form;
 mod jobs;

@@ -1,10 +1,11 @@
 //! Scalars of a scenario: engine, contract, horizon.
 
-use crate::engine::{Contract, EngineSpec, Protection, Undeclared, Unresumable};
+use crate::engine::{Case, Contract, EngineSpec, Protection, Undeclared, Unresumable};
 use crate::form::{Fault, Faults, Filled};
-use crate::registry::Knobs;
+use crate::registry::{Knobs, Value};
 use crate::units::{SimSpan, SimTime};
 use crate::workload::Workload;
+use std::sync::Arc;
 
 /// `[engine]`, with the cut of `[run]`.
 pub fn engine(table: Option<&Filled>, until: Option<SimSpan>) -> EngineSpec {
@@ -19,6 +20,7 @@ pub fn engine(table: Option<&Filled>, until: Option<SimSpan>) -> EngineSpec {
         unresumable: if knobs.text("unresumable") == "abandon" { Unresumable::Abandon } else { Unresumable::Resubmit },
         retries: knobs.opt_int("retries").map_or(u32::MAX, |it| it as u32),
         repair: knobs.opt_span("repair"),
+        human_after: knobs.span("human_after"),
         until,
     }
 }
@@ -42,6 +44,16 @@ pub fn contract(knobs: &Knobs, base: Contract) -> Contract {
             None => base.undeclared,
         },
     }
+}
+
+/// What `[run]` says of metrics: their lookback, and the labels of interactive sessions.
+pub fn figures(run: Option<&Filled>) -> (SimSpan, Arc<[String]>) {
+    let Some(knobs) = run.map(|run| &run.knobs) else { return (Case::LOOKBACK, Case::session_classes()) };
+    let labels = knobs.list("session_classes").iter().filter_map(|value| match value {
+        Value::Text(label) => Some(label.clone()),
+        _ => None,
+    });
+    (knobs.span("lookback"), labels.collect())
 }
 
 /// The window of submissions that are measured; `None`: all.

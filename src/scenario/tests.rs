@@ -186,3 +186,28 @@ fn a_job_that_may_never_progress_is_warned_of() {
     let scenario = load_with(&format!("{NODES}{job}"), &[], &[]);
     assert!(scenario.notes.iter().any(|note| note.contains("job stuck may never progress")), "{:?}", scenario.notes);
 }
+
+#[test]
+fn random_drains_are_drawn_for_each_seed() {
+    let text = format!(
+        "{NODES}[cluster.drains]\nevery = \"2d\"\nfirst = \"1d\"\n[engine]\nrepair = \"4h\"\nhuman_after = \"6h\"\n\
+         [run]\nuntil = \"30d\"\nlookback = \"3d\"\nsession_classes = [\"notebook\", \"desktop\"]\n\
+         [[cluster.event]]\nat = \"2d\"\nnode = [\"big\"]\nwhat = \"down\"\n[[job]]\nname = \"a\"\nruntime = \"1s\"\n"
+    );
+    let scenario = load_with(&text, &[], &[]);
+    let (one, again, two) = (scenario.case(1).unwrap(), scenario.case(1).unwrap(), scenario.case(2).unwrap());
+    assert_eq!(one.cluster.health, again.cluster.health);
+    assert_ne!(one.cluster.health, two.cluster.health);
+    let health = &one.cluster.health;
+    assert!(health.is_sorted_by_key(|(at, _)| *at), "{health:?}");
+    let drains = health.iter().filter(|(_, event)| matches!(event, HealthEvent::NodeDrain(_)));
+    let (first, last) = (SimTime::ZERO + SimSpan::DAY, SimTime::ZERO + SimSpan::DAY * 30);
+    assert!(drains.clone().all(|(at, _)| (first..last).contains(at)));
+    assert!((20..70).contains(&drains.count()), "three nodes, about 14 times each: {health:?}");
+    assert!(health.contains(&(secs(2 * 86_400), HealthEvent::NodeDown(NodeId(2)))));
+    assert_eq!((one.lookback, one.engine.human_after), (SimSpan::DAY * 3, SimSpan::HOUR * 6));
+    assert_eq!(*one.session_classes, ["notebook".to_owned(), "desktop".to_owned()]);
+    let plain = case(&format!("{NODES}[[job]]\nname = \"a\"\nruntime = \"1s\"\n"));
+    assert_eq!((plain.lookback, plain.engine.human_after), (SimSpan::DAY * 7, SimSpan::HOUR * 8));
+    assert_eq!(*plain.session_classes, ["interactive".to_owned()]);
+}

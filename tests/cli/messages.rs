@@ -183,6 +183,15 @@ fn events_windows_and_shares_are_checked() {
 }
 
 #[test]
+fn random_drains_need_an_end_and_a_repair() {
+    insta::assert_snapshot!(of_scenario(&format!("[cluster.drains]\nfirst = \"7d\"\n{CLUSTER}{JOB}")));
+    let text = format!(
+        "[run]\nuntil = \"400d\"\nlookback = \"5m\"\n[engine]\nrepair = \"4h\"\n[cluster.drains]\nevery = \"1s\"\n{CLUSTER}{JOB}"
+    );
+    insta::assert_snapshot!(of_scenario(&text));
+}
+
+#[test]
 fn work_that_charges_accounts_outside_the_tree_is_refused() {
     let trace = "id,submit,runtime,gpus,account\n1,0,60,1,a\n2,1,60,1,x\n3,2,60,1,y\n";
     let scenario = format!("{CLUSTER}[accounts]\na = 1\n[workload]\ntrace = \"t.csv\"\n");

@@ -158,6 +158,8 @@ impl Bench {
             engine: self.engine,
             seed: 1,
             measured: None,
+            lookback: Case::LOOKBACK,
+            session_classes: Case::session_classes(),
         }
     }
     pub fn run(&self, policy: &PolicySpec) -> Outcome {

@@ -1,0 +1,240 @@
+//! The objects within `summary.json`, key by key. Keys are added, never renamed; what was added since a file was written reads as absent.
+
+use serde::{Deserialize, Serialize};
+
+/// Jobs by outcome; the outcomes add up to `submitted`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the keys are the words of the glossary")]
+pub struct JobsSummary {
+    pub submitted: u64,
+    pub completed: u64,
+    pub running: u64,
+    pub queued: u64,
+    pub rejected: u64,
+    pub failed: u64,
+    pub cancelled: u64,
+    pub timed_out: u64,
+    pub measured: u64,
+    pub missed_deadlines: u64,
+}
+
+/// Mean and nearest-rank percentiles.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the keys say it")]
+pub struct SpreadSummary {
+    pub mean: Option<f64>,
+    pub p50: Option<f64>,
+    pub p90: Option<f64>,
+    pub p95: Option<f64>,
+    pub p99: Option<f64>,
+    pub max: Option<f64>,
+    /// How many values are of jobs still waiting, counted with their wait so far.
+    pub censored: u64,
+    /// Which of the percentiles are of such a job, and so at least that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub at_least: Vec<String>,
+}
+
+impl SpreadSummary {
+    /// Whether the percentile of that key is only known to be at least that.
+    pub fn is_at_least(&self, key: &str) -> bool {
+        self.at_least.iter().any(|it| it == key)
+    }
+}
+
+/// Jobs with one class label, or of one size.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClassSummary {
+    /// Measured jobs.
+    pub jobs: u64,
+    /// All stays in the queue.
+    pub wait_s: SpreadSummary,
+    /// Submission to first start.
+    pub first_wait_s: SpreadSummary,
+    /// Measured jobs preempted at least once.
+    pub preempted: u64,
+}
+
+/// One leaf of the account tree.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AccountSummary {
+    /// Share of the whole.
+    pub share: Option<f64>,
+    /// Summed over hours: min(share x available capacity, demand of allocated requests).
+    pub owed_gpu_h: Option<f64>,
+    /// Charged.
+    pub delivered_gpu_h: Option<f64>,
+    /// Delivered of owed, capped in each lookback period.
+    pub delivered_of_owed: Option<f64>,
+    /// Held by unallocated work.
+    pub unallocated_gpu_h: Option<f64>,
+    /// All stays in the queue.
+    pub wait_s: SpreadSummary,
+    /// Autocorrelation of delivered over due by day, at the lookback.
+    #[serde(default)]
+    pub autocorrelation: Option<f64>,
+}
+
+/// Attempts stopped by the scheduler.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PreemptionSummary {
+    /// How often.
+    pub events: u64,
+    /// How many jobs at least once.
+    pub jobs: u64,
+    /// Events per 1000 GPU hours held.
+    pub per_1000_gpu_h: Option<f64>,
+    /// Work thrown away.
+    pub lost_gpu_h: Option<f64>,
+    /// Most preemptions of one job.
+    pub per_job_max: u64,
+    /// Preemptions of one job, over jobs preempted at least once.
+    #[serde(default)]
+    pub per_job: PerJobSummary,
+    /// Of attempts that were charged.
+    #[serde(default)]
+    pub allocated: TierSummary,
+    /// Of attempts charged to nobody.
+    #[serde(default)]
+    pub unallocated: TierSummary,
+}
+
+/// Nearest-rank percentiles of a count by job.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the keys say it")]
+pub struct PerJobSummary {
+    pub p50: Option<f64>,
+    pub p90: Option<f64>,
+    pub p99: Option<f64>,
+    pub max: Option<f64>,
+}
+
+/// Attempts of one tier stopped by the scheduler.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TierSummary {
+    /// How often.
+    pub events: u64,
+    /// Events per 1000 GPU hours that the tier held.
+    pub per_1000_gpu_h: Option<f64>,
+    /// Work thrown away.
+    pub lost_gpu_h: Option<f64>,
+}
+
+/// GPUs over time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LevelsSummary {
+    /// Mean over time.
+    pub mean: Option<f64>,
+    /// A tenth of the time it is at most this.
+    pub p10: Option<f64>,
+    /// Least at one moment.
+    pub min: Option<f64>,
+    /// Most at one moment.
+    pub max: Option<f64>,
+}
+
+/// Drained nodes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DrainsSummary {
+    /// Drains that began.
+    pub events: u64,
+    /// From there to the node being empty; censored where the run ended first.
+    pub empty_s: SpreadSummary,
+    /// Drains that work held beyond `engine.human_after`.
+    pub human_repairs: u64,
+    /// Work thrown away by evictions for a drain.
+    pub lost_gpu_h: Option<f64>,
+    /// GPU time of draining nodes.
+    pub kept_gpu_h: Option<f64>,
+}
+
+/// Interactive sessions.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SessionsSummary {
+    /// Measured sessions that started.
+    pub sessions: u64,
+    /// Stopped or lost with a node at least once.
+    pub interrupted: u64,
+    /// How often in all.
+    pub interruptions: u64,
+    /// First start to first interruption.
+    pub first_interruption_s: SpreadSummary,
+    /// Held by the overheads of starts after the first.
+    pub rebuild_gpu_h: Option<f64>,
+    /// Work thrown away.
+    pub lost_gpu_h: Option<f64>,
+}
+
+/// Whether what accounts receive swings with the lookback.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WindowCliffSummary {
+    /// The lookback in whole days, at least one.
+    pub lag_d: u64,
+    /// Autocorrelation of delivered over due by day at that lag, pooled over leaves.
+    pub autocorrelation: Option<f64>,
+}
+
+/// Attempts lost with a node or GPU.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FailureSummary {
+    /// How often.
+    pub events: u64,
+    /// How many jobs at least once.
+    pub jobs: u64,
+    /// Work thrown away.
+    pub lost_gpu_h: Option<f64>,
+}
+
+/// Free GPUs that the task mix cannot use.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FragmentationSummary {
+    /// Of free GPUs.
+    pub ratio: Option<f64>,
+    /// Of all GPUs.
+    pub amount: Option<f64>,
+}
+
+/// Counts of work done by the engine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EngineSummary {
+    /// Events taken, arrivals included.
+    pub events: u64,
+    /// Times the policy was asked.
+    pub passes: u64,
+    /// Decisions applied.
+    pub decisions: u64,
+    /// Nodes looked at by placement.
+    pub node_visits: u64,
+    /// Decisions refused.
+    pub refused: u64,
+    /// Instants at which the policy still made changes after the most passes.
+    pub pass_limits: u64,
+}
+
+/// Delivered of owed with other caps than the lookback's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DeliveredBySummary {
+    /// Capped in each day.
+    pub day: Option<f64>,
+    /// Capped in each hour.
+    pub hour: Option<f64>,
+    /// Not capped.
+    pub uncapped: Option<f64>,
+}
+
+/// Simulated against observed waits.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FidelitySummary {
+    /// Jobs that the trace says the start of, and that started.
+    pub jobs: u64,
+    /// First waits in the run.
+    pub simulated_wait_s: SpreadSummary,
+    /// Waits in the history.
+    pub observed_wait_s: SpreadSummary,
+    /// Median of the absolute difference.
+    pub error_p50_s: Option<f64>,
+    /// 90th percentile of the absolute difference.
+    pub error_p90_s: Option<f64>,
+    /// Spearman's rank correlation.
+    pub rank_correlation: Option<f64>,
+}
