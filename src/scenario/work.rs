@@ -9,8 +9,8 @@ use crate::trace::{self, ImportReport, TraceError};
 use crate::units::MilliGpu;
 use crate::workload::inflate::Orders;
 use crate::workload::shape::{self, Shaping};
-use crate::workload::synth::{self, Synth, SynthFault};
-use crate::workload::{Catalog, Workload};
+use crate::workload::synth::{self, Synth};
+use crate::workload::{Catalog, KnobFault, Workload};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -178,7 +178,7 @@ fn lines(report: &ImportReport) -> Vec<String> {
 
 fn read_synth(table: &Filled, faults: &mut Faults) -> Option<Synth> {
     let classes: Vec<Knobs> = table.parts("class").iter().map(|class| class.knobs.clone()).collect();
-    let refuse = |fault: SynthFault| {
+    let refuse = |fault: KnobFault| {
         let within = fault.class.and_then(|row| table.parts("class").get(row)).unwrap_or(table);
         let value = within.knobs.opt_text(fault.knob).map_or_else(String::new, |text| format!(" = \"{text}\""));
         let said = format!("`{}{value}` is not valid", fault.knob);
