@@ -89,6 +89,7 @@ fn case_of(jobs: &[AnyJob], failure: Option<(u64, u64)>, latency_s: u64, cut_s: 
         catalog: Arc::new(catalog),
         cluster: Arc::new(cluster),
         workload: Arc::new(workload),
+        users: None,
         accounts: AccountTree::new([(None, 5.0), (None, 3.0), (None, 2.0)]),
         share_changes: Vec::new(),
         contract: Contract::default(),

@@ -2,6 +2,7 @@
 //!
 //! It does not know the cluster's state or any policy.
 
+pub mod behave;
 mod class;
 pub mod inflate;
 mod job;

@@ -125,6 +125,7 @@ impl Bench {
             catalog: Arc::new(catalog),
             cluster: Arc::new(self.cluster.clone()),
             workload: Arc::new(self.workload.clone()),
+            users: None,
             accounts: AccountTree::new(vec![(None, 1.0); accounts]),
             share_changes: Vec::new(),
             contract: Contract { undeclared: Undeclared::Allocated, ..Contract::default() },

@@ -1,0 +1,1 @@
+//! Users who react, on cases small enough to follow.
