@@ -88,6 +88,8 @@ struct Leaf {
     day: Period,
     hour: Period,
     waits: Spans,
+    completed: u64,
+    goodput: GpuTime,
 }
 
 /// Sums by leaf.
@@ -226,6 +228,11 @@ impl Metric for Accounts {
     }
 
     fn job(&mut self, scene: &Scene<'_>, life: &Life, job: &Job) {
+        if life.completed() && !scene.is_placeholder(job) {
+            let leaf = &mut self.leaves[job.account.index()];
+            leaf.completed += 1;
+            leaf.goodput += scene.work(job);
+        }
         if life.counts() {
             let waiting = matches!(life.stage, Stage::Queued | Stage::Submitted);
             self.leaves[job.account.index()].waits.push(life.wait(scene.at()), waiting);
@@ -255,6 +262,8 @@ impl Metric for Accounts {
                 delivered_of_owed: of(leaf.lookback.capped, leaf.owed),
                 unallocated: leaf.unallocated_all,
                 wait: std::mem::take(&mut leaf.waits).spread(),
+                completed: leaf.completed,
+                goodput: leaf.goodput,
             });
         }
         out.by_account.sort_by(|a, b| a.account.cmp(&b.account));

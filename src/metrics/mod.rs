@@ -3,6 +3,7 @@
 //! What most metrics would rebuild alike, they share: the [`Scene`], which is itself made of nothing but facts.
 
 mod accounts;
+mod behaviour;
 mod capacity;
 mod completion;
 mod counts;
@@ -27,7 +28,8 @@ pub use accounts::{HourRow, LOOKBACK};
 pub use completion::{BOUND, bounded_slowdown};
 pub use fragmentation::{Free, Pod, Typical};
 pub use measured::{
-    AccountFigures, Availability, ClassFigures, Delivered, Failures, Fidelity, Fragmentation, JobCounts, Measured, Preemption,
+    AccountFigures, Availability, BehaviourFigures, ClassFigures, Delivered, Failures, Fidelity, Fragmentation, JobCounts,
+    Measured, Preemption, TopLevel,
 };
 pub use rows::{AttemptEnd, AttemptRow, JobRow, Recorded, TimelineRow, record};
 pub use scene::{Level, Life, Scene, Stage};
@@ -67,6 +69,7 @@ pub const METRICS: &[&Entry<Build>] = &[
     &fragmentation::ENTRY,
     &load::ENTRY,
     &fidelity::ENTRY,
+    &behaviour::ENTRY,
 ];
 
 /// What is known of every metric, for lists.

@@ -3,7 +3,7 @@
 use super::spread::Spans;
 use super::{Build, ClassFigures, Life, Measured, Metric, Scene, Stage};
 use crate::registry::Entry;
-use crate::units::SimTime;
+use crate::units::{GpuTime, SimTime};
 use crate::workload::Job;
 
 /// Waits of jobs.
@@ -28,12 +28,19 @@ struct Group {
     wait: Spans,
     first: Spans,
     preempted: u64,
+    completed: u64,
+    goodput: GpuTime,
 }
 
 impl Metric for Waits {
     /// A job still in the queue counts with its wait so far, and is censored. One that never started is censored in first waits,
     /// even if it was withdrawn.
     fn job(&mut self, scene: &Scene<'_>, life: &Life, job: &Job) {
+        if life.completed() && !scene.is_placeholder(job) {
+            let class = &mut self.classes[job.class.index()];
+            class.completed += 1;
+            class.goodput += scene.work(job);
+        }
         if !life.counts() {
             return;
         }
@@ -56,8 +63,9 @@ impl Metric for Waits {
         for (group, class) in self.classes.drain(..).zip(names) {
             let (wait, first_wait) = (group.wait.spread(), group.first.spread());
             if 0 < wait.count {
-                let (class, jobs, preempted) = (class.clone(), wait.count, group.preempted);
-                out.by_class.push(ClassFigures { class, jobs, wait, first_wait, preempted });
+                let (class, jobs) = (class.clone(), wait.count);
+                let Group { preempted, completed, goodput, .. } = group;
+                out.by_class.push(ClassFigures { class, jobs, wait, first_wait, preempted, completed, goodput });
             }
         }
         out.by_class.sort_by(|a, b| a.class.cmp(&b.class));

@@ -43,6 +43,7 @@ pub(super) fn parts(summary: &Summary, reader: Reader) -> Vec<Part> {
         }
     }
     parts.extend(say.classes());
+    parts.extend(say.behaviours());
     if reader == Reader::File {
         parts.extend(say.accounts());
     }
@@ -56,17 +57,17 @@ type Figure = fn(&RunSummary) -> Option<f64>;
 
 /// How a figure is set.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Unit {
+pub(super) enum Unit {
     Seconds,
     Count,
     Percent,
     GpuHours,
 }
 
-struct Say<'a> {
-    summary: &'a Summary,
-    reader: Reader,
-    policies: Vec<&'a str>,
+pub(super) struct Say<'a> {
+    pub(super) summary: &'a Summary,
+    pub(super) reader: Reader,
+    pub(super) policies: Vec<&'a str>,
 }
 
 impl<'a> Say<'a> {
@@ -128,12 +129,12 @@ impl<'a> Say<'a> {
         }
     }
     /// A figure over the seeds of a policy; `-` where no seed has it.
-    fn cell(&self, policy: &'a str, unit: Unit, figure: impl Fn(&RunSummary) -> Option<f64>) -> String {
+    pub(super) fn cell(&self, policy: &'a str, unit: Unit, figure: impl Fn(&RunSummary) -> Option<f64>) -> String {
         let values: Vec<f64> = self.runs(policy).filter_map(figure).collect();
         Estimate::of(&values).map_or("-".into(), |estimate| self.estimate(unit, estimate))
     }
     /// A percentile over the seeds of a policy, with `≥` where a job still waiting is at its rank.
-    fn percentile(&self, policy: &'a str, of: impl Fn(&RunSummary) -> Option<&SpreadSummary>, key: &str) -> String {
+    pub(super) fn percentile(&self, policy: &'a str, of: impl Fn(&RunSummary) -> Option<&SpreadSummary>, key: &str) -> String {
         let at_least = self.runs(policy).filter_map(&of).any(|spread| spread.is_at_least(key));
         let cell = self.cell(policy, Unit::Seconds, |run| {
             let spread = of(run)?;
@@ -147,7 +148,7 @@ impl<'a> Say<'a> {
         if at_least { format!("≥{cell}") } else { cell }
     }
     /// The head of a column of seconds.
-    fn head(&self, name: &str) -> String {
+    pub(super) fn head(&self, name: &str) -> String {
         if self.reader == Reader::File { format!("{name} (s)") } else { name.into() }
     }
 

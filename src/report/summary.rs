@@ -2,6 +2,7 @@
 //!
 //! Numbers are rounded to six decimals, so that equal runs give equal bytes; what has no value is null.
 
+use super::behaviour::{BehaviourSummary, TopLevelSummary};
 use crate::engine::Counters;
 use crate::metrics::{Fidelity, Measured, Quantile, Spread};
 use crate::units::{GpuTime, SimSpan};
@@ -72,6 +73,12 @@ pub struct RunSummary {
     pub by_class: BTreeMap<String, ClassSummary>,
     /// By leaf of the account tree.
     pub by_account: BTreeMap<String, AccountSummary>,
+    /// Users who react, by what they do; absent for a history.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub by_behaviour: BTreeMap<String, BehaviourSummary>,
+    /// Work at the highest level of priority, by day; absent for a history.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduled_at_top: Option<TopLevelSummary>,
     /// Sum over leaves and lookback periods of min(delivered, owed), over all that is owed.
     pub delivered_of_owed: Option<f64>,
     /// Attempts stopped by the scheduler.
@@ -151,6 +158,12 @@ pub struct ClassSummary {
     pub first_wait_s: SpreadSummary,
     /// Measured jobs preempted at least once.
     pub preempted: u64,
+    /// Jobs whose work was done, of the whole run.
+    #[serde(default)]
+    pub completed: u64,
+    /// Work of those.
+    #[serde(default)]
+    pub goodput_gpu_h: Option<f64>,
 }
 
 /// One leaf of the account tree.
@@ -168,6 +181,12 @@ pub struct AccountSummary {
     pub unallocated_gpu_h: Option<f64>,
     /// All stays in the queue.
     pub wait_s: SpreadSummary,
+    /// Jobs whose work was done, of the whole run.
+    #[serde(default)]
+    pub completed: u64,
+    /// Work of those.
+    #[serde(default)]
+    pub goodput_gpu_h: Option<f64>,
 }
 
 /// Attempts stopped by the scheduler.
@@ -291,7 +310,9 @@ impl RunSummary {
         let it = &run.measured;
         let classes = it.by_class.iter().map(|class| {
             let (wait_s, first_wait_s) = (spread(&class.wait), spread(&class.first_wait));
-            (class.class.clone(), ClassSummary { jobs: class.jobs, wait_s, first_wait_s, preempted: class.preempted })
+            let (completed, goodput_gpu_h) = (class.completed, hours(class.goodput));
+            let (jobs, preempted) = (class.jobs, class.preempted);
+            (class.class.clone(), ClassSummary { jobs, wait_s, first_wait_s, preempted, completed, goodput_gpu_h })
         });
         let accounts = it.by_account.iter().map(|account| {
             let summary = AccountSummary {
@@ -301,6 +322,8 @@ impl RunSummary {
                 delivered_of_owed: round(account.delivered_of_owed),
                 unallocated_gpu_h: hours(account.unallocated),
                 wait_s: spread(&account.wait),
+                completed: account.completed,
+                goodput_gpu_h: hours(account.goodput),
             };
             (account.account.clone(), summary)
         });
@@ -329,6 +352,8 @@ impl RunSummary {
             queue_max: it.queue_max,
             by_class: classes.collect(),
             by_account: accounts.collect(),
+            by_behaviour: super::behaviour::by_behaviour(it),
+            scheduled_at_top: super::behaviour::scheduled_at_top(it),
             delivered_of_owed: round(it.delivered_of_owed.by_lookback),
             preemption: PreemptionSummary {
                 events: it.preemption.events,
@@ -374,7 +399,7 @@ fn fidelity(it: &Fidelity) -> FidelitySummary {
     }
 }
 
-fn spread(it: &Spread) -> SpreadSummary {
+pub(super) fn spread(it: &Spread) -> SpreadSummary {
     let percentiles = [("p50", it.p50), ("p90", it.p90), ("p95", it.p95), ("p99", it.p99), ("max", it.max)];
     let at_least = percentiles.iter().filter(|(_, found)| found.is_some_and(|found| found.at_least));
     SpreadSummary {
@@ -393,7 +418,7 @@ fn value(quantile: Option<Quantile>) -> Option<f64> {
     round(quantile.map(|it| it.value))
 }
 
-fn hours(time: GpuTime) -> Option<f64> {
+pub(super) fn hours(time: GpuTime) -> Option<f64> {
     round(Some(time.as_gpu_hours_f64()))
 }
 

@@ -207,6 +207,10 @@ impl Users {
     pub fn behaviour(&self, class: ClassId) -> Option<Behaviour> {
         self.labels.get(&class).copied()
     }
+    /// Whether jobs with that class label hold GPUs and do nothing.
+    pub fn is_placeholder(&self, class: ClassId) -> bool {
+        self.classes.iter().filter_map(|it| it.hold.as_ref()).any(|hold| hold.class == class)
+    }
     /// The stream of a user who squats.
     pub(super) fn desk_of(&self, user: UserId) -> Option<u32> {
         self.desks.get(&user).copied()

@@ -118,13 +118,15 @@ pub(super) enum Act {
 /// What a squatter got done.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
-    /// From the first asking to the start of the run that completed it, of each task done.
-    pub waits: Vec<SimSpan>,
+    /// Of each task done: when it was wanted, and how long until the run that completed it began.
+    pub waits: Vec<(SimTime, SimSpan)>,
     /// Tasks done inside.
     pub inside: u64,
     /// GPU time of those.
     pub inside_time: GpuTime,
-    /// GPU time of tasks done as jobs.
+    /// Tasks done as jobs.
+    pub queued: u64,
+    /// GPU time of those.
     pub queued_time: GpuTime,
     /// Tasks lost with their placeholder, and begun again.
     pub interrupted: u64,
@@ -168,6 +170,13 @@ impl Desk {
     pub fn is_hold(&self, class: ClassId) -> bool {
         class == self.hold
     }
+    /// When the task that waits as a job was wanted, if one does.
+    pub fn waiting_since(&self) -> Option<SimTime> {
+        match self.task {
+            Task::Asked | Task::Waiting(_) => Some(self.asked),
+            Task::Due(_) | Task::Running(..) | Task::Inside(..) => None,
+        }
+    }
     /// The number of the current task.
     pub(super) fn number(&self) -> u32 {
         self.n
@@ -189,7 +198,7 @@ impl Desk {
                     let (gpus, work) = users.task(self.stream, self.n);
                     self.tally.inside += 1;
                     self.tally.inside_time += gpus * work;
-                    self.tally.waits.push(from.since(self.asked));
+                    self.tally.waits.push((self.asked, from.since(self.asked)));
                     self.pass_on(users, until);
                 }
                 Task::Due(due) if due < now && self.holding && self.fits(users) => self.begin(users, due, None),
@@ -270,7 +279,8 @@ impl Desk {
         if completed {
             let (gpus, work) = users.task(self.stream, self.n);
             self.tally.queued_time += gpus * work;
-            self.tally.waits.push(from.since(self.asked));
+            self.tally.waits.push((self.asked, from.since(self.asked)));
+            self.tally.queued += 1;
         }
         self.pass_on(users, now);
     }
