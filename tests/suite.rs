@@ -16,3 +16,5 @@ mod properties;
 mod reference;
 #[path = "suite/timeline.rs"]
 mod timeline;
+#[path = "suite/users.rs"]
+mod users;

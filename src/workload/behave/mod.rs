@@ -23,9 +23,6 @@ mod session;
 mod spec;
 pub mod squat;
 
-#[cfg(test)]
-mod tests;
-
 pub use crowd::Crowd;
 pub use knobs::{CLASS_KNOBS, KNOBS};
 pub use layout::{Ground, Users};

@@ -1,1 +1,0 @@
-//! Users who react, on cases small enough to follow.
