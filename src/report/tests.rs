@@ -201,7 +201,9 @@ fn the_summary_keeps_its_keys() {
                 "max": 0.0,
                 "censored": 0
               },
-              "preempted": 0
+              "preempted": 0,
+              "completed": 1,
+              "goodput_gpu_h": 0.004444
             },
             "training": {
               "jobs": 2,
@@ -223,7 +225,9 @@ fn the_summary_keeps_its_keys() {
                 "max": 0.0,
                 "censored": 0
               },
-              "preempted": 1
+              "preempted": 1,
+              "completed": 2,
+              "goodput_gpu_h": 0.013889
             }
           },
           "by_account": {
@@ -241,7 +245,9 @@ fn the_summary_keeps_its_keys() {
                 "p99": 0.0,
                 "max": 0.0,
                 "censored": 0
-              }
+              },
+              "completed": 2,
+              "goodput_gpu_h": 0.012778
             },
             "b": {
               "share": 0.25,
@@ -257,7 +263,9 @@ fn the_summary_keeps_its_keys() {
                 "p99": 4.0,
                 "max": 4.0,
                 "censored": 0
-              }
+              },
+              "completed": 1,
+              "goodput_gpu_h": 0.005556
             }
           },
           "delivered_of_owed": 1.0,

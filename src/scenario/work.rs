@@ -56,7 +56,7 @@ impl Work {
             (Origin::Given(workload), Some(_)) => Workload::clone(workload),
             (Origin::Made(synth), _) => synth::generate(synth, capacity, seed, catalog).map_err(|line| refuse(vec![line]))?,
             (Origin::Users(spec, _), _) => {
-                spec.account_names().for_each(|(_, _, name)| _ = catalog.account(name));
+                spec.account_names().for_each(|name| _ = catalog.account(name));
                 return Ok(Arc::default());
             }
         };
@@ -229,12 +229,13 @@ fn read_users(table: &Filled, around: &Around<'_>, faults: &mut Faults) -> Optio
         let fault = Fault::new("users who react go on for ever").at(&table.at, "expected `span` in here, or `until` in `[run]`");
         faults.push(fault.help("for example `until = \"37d\"`"));
     }
-    let spec = spec?;
-    for (class, knob, name) in spec.account_names() {
-        let within = class.and_then(|row| table.parts("class").get(row)).unwrap_or(table);
-        around.plan.check_leaf(Some(name), within.place(knob), faults);
+    let lists = [(table, "accounts"), (table, "users")].into_iter();
+    for (within, knob) in lists.chain(table.parts("class").iter().map(|class| (class, "accounts"))) {
+        for name in within.knobs.opt_text(knob).map(behave::accounts_in).unwrap_or_default() {
+            around.plan.check_leaf(Some(&name), within.place(knob), faults);
+        }
     }
-    Some((spec, SimTime::ZERO + last?))
+    Some((spec?, SimTime::ZERO + last?))
 }
 
 /// What shapes a history has nothing to shape where users react.

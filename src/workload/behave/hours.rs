@@ -14,17 +14,24 @@ pub struct Hours {
 impl Hours {
     /// Reads hours of the day such as `9-12 13-20` and days such as `mon-fri sun`; time 0 is 0:00 of day `starts_on` from Monday.
     ///
-    /// - Errors: the knob that cannot be read, or that leaves no hour open, and what was expected.
-    pub fn parse(hours: &str, weekdays: &str, starts_on: usize) -> Result<Hours, (&'static str, &'static str)> {
+    /// Returns `None` if `fault` has heard of a knob that cannot be read, or that leaves no hour open.
+    pub fn parse(hours: &str, weekdays: &str, starts_on: usize, fault: &mut dyn FnMut(&'static str, &str)) -> Option<Hours> {
         let hour = |text: &str| text.parse().ok().filter(|&hour: &usize| hour <= 24);
         let day = |text: &str| DAYS.iter().position(|&it| it == text);
-        let by_hour = ranges(hours, 24, hour, false).ok_or(("hours", "hours of the day such as `9-12 13-20`"))?;
-        let by_day = ranges(weekdays, 7, day, true).ok_or(("weekdays", "days such as `mon-fri` or `mon wed`"))?;
+        let by_hour = ranges(hours, 24, hour, false);
+        if by_hour.is_none() {
+            fault("hours", "hours of the day such as `9-12 13-20`");
+        }
+        let by_day = ranges(weekdays, 7, day, true);
+        if by_day.is_none() {
+            fault("weekdays", "days such as `mon-fri` or `mon wed`");
+        }
+        let (by_hour, by_day) = (by_hour?, by_day?);
         let open = (0..168).map(|at| {
             let at = at + starts_on * 24;
             by_day[at / 24 % 7] && by_hour[at % 24]
         });
-        Ok(Hours { open: open.collect() })
+        Some(Hours { open: open.collect() })
     }
     /// `at` if it is open; else the next open hour, at `unit` of [0, 1) into it.
     pub fn next(&self, at: SimTime, unit: f64) -> SimTime {
@@ -63,7 +70,7 @@ mod tests {
     use super::*;
 
     fn hours(text: &str, days: &str, starts_on: usize) -> Hours {
-        Hours::parse(text, days, starts_on).unwrap()
+        Hours::parse(text, days, starts_on, &mut |knob, _| panic!("{knob}")).unwrap()
     }
     fn at(day: u64, minutes: u64) -> SimTime {
         SimTime::from_secs(day * 86_400 + minutes * 60)
@@ -86,7 +93,9 @@ mod tests {
         for (text, days, wrong) in
             [("9-25", "mon", "hours"), ("", "mon", "hours"), ("9-9", "mon", "hours"), ("9-20", "monday", "weekdays")]
         {
-            assert_eq!(Hours::parse(text, days, 0).unwrap_err().0, wrong, "{text} {days}");
+            let mut heard = Vec::new();
+            assert_eq!(Hours::parse(text, days, 0, &mut |knob, _| heard.push(knob)), None);
+            assert_eq!(heard, [wrong], "{text} {days}");
         }
     }
 }

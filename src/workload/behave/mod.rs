@@ -26,7 +26,7 @@ pub mod squat;
 pub use crowd::Crowd;
 pub use knobs::{CLASS_KNOBS, KNOBS};
 pub use layout::{Ground, Users};
-pub use spec::Spec;
+pub use spec::{Spec, accounts_in};
 
 /// Writes the name of job `n` of what is called `label` into `name`.
 fn draw_name(name: &mut String, label: &str, n: u32) {

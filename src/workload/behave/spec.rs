@@ -118,15 +118,18 @@ impl Spec {
         }
     }
 
-    /// Every account that is named, with the class (`None`: the table above the classes) and knob that name it.
-    pub fn account_names(&self) -> impl Iterator<Item = (Option<usize>, &'static str, &str)> {
-        let own = self.accounts.iter().flatten().map(|(name, _)| (None, "accounts", name.as_str()));
-        let users = self.users.iter().map(|(name, _)| (None, "users", name.as_str()));
-        let of_classes = self.classes.iter().enumerate().flat_map(|(row, class)| {
-            class.accounts.iter().flatten().map(move |(name, _)| (Some(row), "accounts", name.as_str()))
-        });
-        own.chain(users).chain(of_classes)
+    /// Every account that is named.
+    pub fn account_names(&self) -> impl Iterator<Item = &str> {
+        let of_classes = self.classes.iter().filter_map(|class| class.accounts.as_ref());
+        let lists = self.accounts.iter().chain([&self.users]).chain(of_classes);
+        lists.flatten().map(|(name, _)| name.as_str())
     }
+}
+
+/// The accounts in the value of a knob that lists them; none if it cannot be read.
+pub fn accounts_in(text: &str) -> Vec<String> {
+    let list = weighted(text, |text| Some(text.to_owned())).unwrap_or_default();
+    list.into_iter().map(|(name, _)| name).collect()
 }
 
 impl ClassPlan {
@@ -137,10 +140,7 @@ impl ClassPlan {
         if streams.is_none() && accounts == Ok(None) {
             fault("streams", "`streams`, or `accounts` with a number of streams each");
         }
-        let hours = Hours::parse(knobs.text("hours"), knobs.text("weekdays"), starts_on);
-        if let Err((knob, expected)) = hours {
-            fault(knob, expected);
-        }
+        let hours = Hours::parse(knobs.text("hours"), knobs.text("weekdays"), starts_on, fault);
         let outstanding = u32::try_from(knobs.int("outstanding")).unwrap_or(1);
         let behaviour = Behaviour::named(knobs.text("behaviour")).unwrap_or_default();
         if behaviour == Behaviour::Squat && outstanding != 1 {
@@ -160,7 +160,7 @@ impl ClassPlan {
             accounts: accounts.ok()?,
             outstanding,
             think_ms: mean_ms(knobs.span("think")),
-            hours: hours.ok()?,
+            hours: hours?,
             season: knobs.flag("season"),
             protected_max: knobs.opt_int("protected_gpus_max").map(|gpus| MilliGpu::from_gpus(gpus as u64)),
             protected_within_share: knobs.flag("protected_within_share"),
