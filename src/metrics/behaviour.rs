@@ -158,25 +158,7 @@ impl Metric for ByBehaviour {
             | Fact::Preempted { job, .. }
             | Fact::Broken { job, .. }
             | Fact::Ended { job, .. } => self.hear(&users, scene, at, job, fact),
-            Fact::Claimed { .. }
-            | Fact::Released { .. }
-            | Fact::Ready { .. }
-            | Fact::Scaled { .. }
-            | Fact::Granting { .. }
-            | Fact::CalledOff { .. }
-            | Fact::Evicting { .. }
-            | Fact::NodeChanged { .. }
-            | Fact::Cordoned { .. }
-            | Fact::GpuChanged { .. }
-            | Fact::Moved { .. }
-            | Fact::ShareChanged { .. }
-            | Fact::DemandChanged { .. }
-            | Fact::WindowEdge { .. }
-            | Fact::Reserved { .. }
-            | Fact::Unreserved { .. }
-            | Fact::Refused { .. }
-            | Fact::PassLimit
-            | Fact::Cut => {}
+            _ => {}
         }
     }
 
