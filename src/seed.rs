@@ -41,6 +41,18 @@ pub const fn draw(seed: u64, purpose: Purpose, entity: u64, ordinal: u64) -> u64
     mix(c ^ ordinal.wrapping_mul(0xaef1_7502_b3e9_d5a7).wrapping_add(GAMMA))
 }
 
+/// 64 bits of a name (FNV-1a, finished), for entities that are known by name rather than by number.
+pub const fn text(name: &str) -> u64 {
+    let bytes = name.as_bytes();
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut at = 0;
+    while at < bytes.len() {
+        hash = (hash ^ bytes[at] as u64).wrapping_mul(0x0000_0100_0000_01b3);
+        at += 1;
+    }
+    mix(hash)
+}
+
 /// A uniform number in [0, 1) with 53 random bits.
 pub fn unit(seed: u64, purpose: Purpose, entity: u64, ordinal: u64) -> f64 {
     (draw(seed, purpose, entity, ordinal) >> 11) as f64 / (1_u64 << 53) as f64

@@ -18,3 +18,5 @@ mod properties;
 mod reference;
 #[path = "suite/timeline.rs"]
 mod timeline;
+#[path = "suite/users.rs"]
+mod users;

@@ -24,6 +24,9 @@ pub fn trace(args: &TraceArgs) -> Result<(), Error> {
             let settings = run::settings(settings)?;
             let scenario = Scenario::load(scenario, &run::for_scenario(&settings))?;
             let case = scenario.case(seed.unwrap_or(scenario.seed))?;
+            if case.users.is_some() {
+                return Err(Error::input("users who react have no history before they have met a scheduler; `run` one"));
+            }
             output::write_file(to, |out| trace::write_native(&case.workload, &case.catalog, out))?;
             told(to, &format!("{} jobs written to {}\n", case.workload.jobs.len(), to.display()))
         }

@@ -5,7 +5,8 @@ use crate::accounts::AccountTree;
 use crate::cluster::ClusterSpec;
 use crate::ids::AccountId;
 use crate::units::{SimSpan, SimTime};
-use crate::workload::{Catalog, Source, Workload};
+use crate::workload::behave::{Crowd, Users};
+use crate::workload::{Catalog, Replay, Source, Workload};
 use std::sync::Arc;
 
 /// What becomes of a preempted job that cannot be continued.
@@ -157,6 +158,8 @@ pub struct Case {
     pub cluster: Arc<ClusterSpec>,
     /// The recorded or generated submissions.
     pub workload: Arc<Workload>,
+    /// Users who react, instead of recorded or generated submissions.
+    pub users: Option<Arc<Users>>,
     /// Who is charged, at the start.
     pub accounts: AccountTree,
     /// Changes of shares, by time.
@@ -185,8 +188,11 @@ impl Case {
         Arc::new(["interactive".to_owned()])
     }
 
-    /// The source that replays this case's workload.
+    /// The source of this case's work: its users, or a replay of its workload.
     pub fn source(&self) -> Box<dyn Source> {
-        Box::new(crate::workload::Replay::new(self.workload.clone()))
+        match &self.users {
+            Some(users) => Box::new(Crowd::new(users.clone())),
+            None => Box::new(Replay::new(self.workload.clone())),
+        }
     }
 }

@@ -112,6 +112,8 @@ struct Leaf {
     day: Period,
     hour: Period,
     waits: Spans,
+    completed: u64,
+    goodput: GpuTime,
 }
 
 impl Leaf {
@@ -277,6 +279,11 @@ impl Metric for Accounts {
     }
 
     fn job(&mut self, scene: &Scene<'_>, life: &Life, job: &Job) {
+        if life.completed() && !scene.is_placeholder(job) {
+            let leaf = &mut self.leaves[job.account.index()];
+            leaf.completed += 1;
+            leaf.goodput += scene.work(job);
+        }
         if life.counts() {
             let waiting = matches!(life.stage, Stage::Queued | Stage::Submitted);
             self.leaves[job.account.index()].waits.push(life.wait(scene.at()), waiting);
@@ -316,6 +323,8 @@ impl Metric for Accounts {
                 wait: std::mem::take(&mut leaf.waits).spread(),
                 by_day: leaf.days.clone(),
                 autocorrelation: swings.value(),
+                completed: leaf.completed,
+                goodput: leaf.goodput,
             });
         }
         out.by_account.sort_by(|a, b| a.account.cmp(&b.account));

@@ -51,7 +51,9 @@ impl Metric for Completion {
             return;
         }
         self.last = self.last.max(Some(life.end));
-        self.goodput += scene.work(job);
+        if !scene.is_placeholder(job) {
+            self.goodput += scene.work(job);
+        }
         if life.counts() {
             let jct = life.end.since(job.submit);
             self.jcts.push(jct, false);

@@ -1,24 +1,10 @@
 //! A row for each attempt that the scheduler stopped: who left, for whom, and what it cost.
 
 use super::{Metric, Scene};
-use crate::facts::{Fact, PreemptReason};
-use crate::ids::{AccountId, JobId};
+use crate::facts::{Fact, PreemptReason, Weighing};
+use crate::ids::JobId;
 use crate::units::{MilliGpu, SimSpan, SimTime};
-
-/// How victim and newcomer were compared.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Weighing {
-    /// The account whose children they were compared at; `None`: the root.
-    pub level: Option<AccountId>,
-    /// Ratio of the victim's side before the eviction.
-    pub victim_before: f64,
-    /// Ratio of the newcomer's side before.
-    pub by_before: f64,
-    /// Ratio of the victim's side after it.
-    pub victim_after: f64,
-    /// Ratio of the newcomer's side after, its commitment counted in.
-    pub by_after: f64,
-}
+use std::collections::BTreeMap;
 
 /// One preemption.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,7 +25,7 @@ pub struct EvictionRow {
     pub gpus: MilliGpu,
     /// Work thrown away.
     pub lost: SimSpan,
-    /// How the two were compared; `None` where no fact tells.
+    /// How the two compared when that was decided; `None` where the policy did not say.
     pub weighing: Option<Weighing>,
 }
 
@@ -47,6 +33,8 @@ pub struct EvictionRow {
 #[derive(Default)]
 pub(super) struct Evictions {
     rows: Vec<EvictionRow>,
+    /// What was told of victims that have not left yet.
+    told: BTreeMap<JobId, Weighing>,
 }
 
 impl Evictions {
@@ -54,14 +42,16 @@ impl Evictions {
     pub(super) fn into_rows(self) -> Vec<EvictionRow> {
         self.rows
     }
-    /// How the two were compared, as facts before the preemption told.
-    fn weighing(&self, _victim: JobId, _by: Option<JobId>) -> Option<Weighing> {
-        None
-    }
 }
 
 impl Metric for Evictions {
     fn observe(&mut self, scene: &Scene<'_>, at: SimTime, fact: &Fact) {
+        if let Fact::Weighed { job, weighing, .. } = *fact {
+            self.told.insert(job, weighing);
+        }
+        if let Fact::Ended { job, .. } | Fact::Broken { job, .. } = *fact {
+            self.told.remove(&job);
+        }
         let Fact::Preempted { job, by, reason, lost } = *fact else { return };
         let life = scene.life(job);
         self.rows.push(EvictionRow {
@@ -73,7 +63,7 @@ impl Metric for Evictions {
             held: at.since(life.started),
             gpus: scene.freed().iter().map(|slot| slot.capacity()).sum(),
             lost,
-            weighing: self.weighing(job, by),
+            weighing: self.told.remove(&job),
         });
     }
 

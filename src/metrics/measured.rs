@@ -42,6 +42,54 @@ pub struct ClassFigures {
     pub first_wait: Spread,
     /// Measured jobs that were preempted at least once.
     pub preempted: u64,
+    /// Jobs whose work was done, of the whole run.
+    pub completed: u64,
+    /// Work of those.
+    pub goodput: GpuTime,
+}
+
+/// Users who react, by what they do: of the whole run but for waits.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BehaviourFigures {
+    /// What they do, or would if they were let.
+    pub behaviour: String,
+    /// Users who submitted.
+    pub users: u64,
+    /// Jobs submitted, placeholders included.
+    pub jobs: u64,
+    /// Jobs and tasks whose work was done; placeholders do none.
+    pub completed: u64,
+    /// Work of those.
+    pub goodput: GpuTime,
+    /// GPU time held by all of their jobs.
+    pub held: GpuTime,
+    /// GPU time that placeholders held and nothing ran in.
+    pub idle: GpuTime,
+    /// Of the tasks completed, those run inside placeholders.
+    pub inside: u64,
+    /// Tasks lost with their placeholder and begun again.
+    pub interrupted: u64,
+    /// Times they changed a priority.
+    pub raised: u64,
+    /// Jobs they withdrew.
+    pub withdrawn: u64,
+    /// Waits of jobs and tasks, without placeholders, in seconds.
+    pub wait: Spread,
+    /// Jobs of others that are charged to the same accounts and were completed.
+    pub others_completed: u64,
+    /// Work of those.
+    pub others_goodput: GpuTime,
+    /// Waits of the measured jobs of those others, in seconds.
+    pub others_wait: Spread,
+}
+
+/// How much of what ran was at the highest level of priority.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TopLevel {
+    /// The highest level at which a job started.
+    pub level: i32,
+    /// By day from time 0: share of held GPU time of attempts that started at that level; `None` where nothing was held.
+    pub by_day: Vec<Option<f64>>,
 }
 
 /// One leaf of the account tree.
@@ -61,6 +109,10 @@ pub struct AccountFigures {
     pub unallocated: GpuTime,
     /// All stays in the queue of its measured jobs, in seconds.
     pub wait: Spread,
+    /// Jobs whose work was done, of the whole run.
+    pub completed: u64,
+    /// Work of those.
+    pub goodput: GpuTime,
     /// A row a day of the measured span, in order.
     pub by_day: Vec<DayRow>,
     /// Autocorrelation of delivered over due by day, at the lookback; `None` where the span is no longer or nothing varies.
@@ -241,6 +293,10 @@ pub struct Measured {
     pub by_size: Vec<ClassFigures>,
     /// In order of path.
     pub by_account: Vec<AccountFigures>,
+    /// Users who react, in the order of their behaviours; empty for a history.
+    pub by_behaviour: Vec<BehaviourFigures>,
+    /// Work at the highest level of priority; `None` for a history.
+    pub scheduled_at_top: Option<TopLevel>,
     /// All leaves together.
     pub delivered_of_owed: Delivered,
     /// Swings of what is delivered, with the lookback.

@@ -3,6 +3,7 @@
 //! What most metrics would rebuild alike, they share: the [`Scene`], which is itself made of nothing but facts.
 
 mod accounts;
+mod behaviour;
 mod capacity;
 mod cliff;
 mod completion;
@@ -30,11 +31,11 @@ mod tests;
 
 pub use accounts::{DayRow, HourRow};
 pub use completion::{BOUND, bounded_slowdown};
-pub use evictions::{EvictionRow, Weighing};
+pub use evictions::EvictionRow;
 pub use fragmentation::{Free, Pod, Typical};
 pub use measured::{
-    AccountFigures, Availability, ClassFigures, Delivered, DrainFigures, Failures, Fidelity, Fragmentation, JobCounts, Levels,
-    Measured, Preemption, SessionFigures, TierFigures, WindowCliff,
+    AccountFigures, Availability, BehaviourFigures, ClassFigures, Delivered, DrainFigures, Failures, Fidelity, Fragmentation,
+    JobCounts, Levels, Measured, Preemption, SessionFigures, TierFigures, TopLevel, WindowCliff,
 };
 pub use rows::{AttemptEnd, AttemptRow, JobRow, Recorded, TimelineRow, record};
 pub use scene::{Level, Life, Scene, Stage};
@@ -77,6 +78,7 @@ pub const METRICS: &[&Entry<Build>] = &[
     &fragmentation::ENTRY,
     &load::ENTRY,
     &fidelity::ENTRY,
+    &behaviour::ENTRY,
 ];
 
 /// What is known of every metric, for lists.

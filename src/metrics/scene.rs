@@ -258,6 +258,11 @@ impl<'a> Scene<'a> {
         capacity * job.work
     }
 
+    /// Whether a job only holds GPUs: completing it is no goodput.
+    pub fn is_placeholder(&self, job: &Job) -> bool {
+        self.case.users.as_ref().is_some_and(|users| users.is_placeholder(job.class))
+    }
+
     pub(super) fn set_time(&mut self, at: SimTime) {
         self.at = at;
     }

@@ -3,7 +3,7 @@
 use super::spread::Spans;
 use super::{Build, ClassFigures, Life, Measured, Metric, Scene, Stage};
 use crate::registry::Entry;
-use crate::units::{MilliGpu, SimTime};
+use crate::units::{GpuTime, MilliGpu, SimTime};
 use crate::workload::Job;
 
 /// Waits of jobs.
@@ -48,6 +48,8 @@ struct Group {
     wait: Spans,
     first: Spans,
     preempted: u64,
+    completed: u64,
+    goodput: GpuTime,
 }
 
 impl Group {
@@ -55,7 +57,8 @@ impl Group {
     fn figures(self, label: &str) -> Option<ClassFigures> {
         let (wait, first_wait) = (self.wait.spread(), self.first.spread());
         let (class, jobs, preempted) = (label.to_owned(), wait.count, self.preempted);
-        (0 < jobs).then_some(ClassFigures { class, jobs, wait, first_wait, preempted })
+        let (completed, goodput) = (self.completed, self.goodput);
+        (0 < jobs).then_some(ClassFigures { class, jobs, wait, first_wait, preempted, completed, goodput })
     }
 }
 
@@ -63,6 +66,11 @@ impl Metric for Waits {
     /// A job still in the queue counts with its wait so far, and is censored. One that never started is censored in first waits,
     /// even if it was withdrawn.
     fn job(&mut self, scene: &Scene<'_>, life: &Life, job: &Job) {
+        if life.completed() && !scene.is_placeholder(job) {
+            let class = &mut self.classes[job.class.index()];
+            class.completed += 1;
+            class.goodput += scene.work(job);
+        }
         if !life.counts() {
             return;
         }

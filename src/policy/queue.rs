@@ -125,6 +125,10 @@ impl Queue {
             self.active.push(at);
         }
         bucket.jobs.insert(queued);
+        if bucket.jobs.first() == Some(queued) {
+            // Its new first may have others leave for it, who would not for the one before.
+            bucket.blocked = 0;
+        }
         let row = queued.key.job.index();
         if self.places.len() <= row {
             self.places.resize(row + 1, None);

@@ -169,7 +169,12 @@ pub const TABLES: [TableDoc; 6] = [
             column("held_s", F64, "s", "How long the attempt ran."),
             column("gpus", F64, "GPUs", "What it held."),
             column("lost_s", F64, "s", "Work thrown away."),
-            column("level", Text, "", "Path of the account below which the two were compared; `/` at the root."),
+            column(
+                "level",
+                U32,
+                "",
+                "Level of the account tree at which the two were compared, the children of the root being 1; 0: not compared, since the victim is unallocated or of the same account; null: the policy did not say.",
+            ),
             column("victim_ratio_before", F64, "", "Ratio of the victim's side before the eviction."),
             column("by_ratio_before", F64, "", "Ratio of the newcomer's side before."),
             column("victim_ratio_after", F64, "", "Ratio of the victim's side after."),

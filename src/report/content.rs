@@ -45,6 +45,7 @@ pub(super) fn parts(summary: &Summary, reader: Reader) -> Vec<Part> {
     }
     parts.extend(say.classes());
     parts.extend(say.sizes());
+    parts.extend(say.behaviours());
     if reader == Reader::File {
         parts.extend(say.accounts());
     }

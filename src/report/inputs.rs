@@ -22,6 +22,9 @@ pub fn inputs(cases: &[&Case]) -> String {
             Some(same) => sink.number(same as u64),
             None => cluster(&mut sink, case),
         }
+        if let Some(users) = &case.users {
+            sink.text(&users.fingerprint());
+        }
         sink.number(case.engine.until.map_or(u64::MAX, SimTime::as_millis));
         let (from, until) = case.measured.unwrap_or((SimTime::ZERO, SimTime::NEVER));
         sink.number(from.as_millis());

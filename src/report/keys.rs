@@ -53,6 +53,12 @@ pub struct ClassSummary {
     pub first_wait_s: SpreadSummary,
     /// Measured jobs preempted at least once.
     pub preempted: u64,
+    /// Jobs whose work was done, of the whole run.
+    #[serde(default)]
+    pub completed: u64,
+    /// Work of those.
+    #[serde(default)]
+    pub goodput_gpu_h: Option<f64>,
 }
 
 /// One leaf of the account tree.
@@ -73,6 +79,12 @@ pub struct AccountSummary {
     /// Autocorrelation of delivered over due by day, at the lookback.
     #[serde(default)]
     pub autocorrelation: Option<f64>,
+    /// Jobs whose work was done, of the whole run.
+    #[serde(default)]
+    pub completed: u64,
+    /// Work of those.
+    #[serde(default)]
+    pub goodput_gpu_h: Option<f64>,
 }
 
 /// Attempts stopped by the scheduler.

@@ -2,6 +2,7 @@
 //!
 //! A report never runs anything and reads no ledger but to copy it; its figures come from `metrics`.
 
+mod behaviour;
 mod columns;
 mod content;
 mod error;
@@ -19,6 +20,7 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
+pub use behaviour::{BehaviourSummary, OthersSummary, TopLevelSummary};
 pub use columns::{Column, DataType, TABLES, TableDoc, outputs_md};
 pub use error::ReportError;
 pub use estimate::Estimate;

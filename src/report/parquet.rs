@@ -4,8 +4,9 @@ use super::columns::{Column, DataType, TABLES};
 use super::error::ReportError;
 use crate::engine::{Case, Outcome};
 use crate::facts::{EndReason, PreemptReason};
+use crate::facts::{Ratio, Weighing};
 use crate::ids::JobId;
-use crate::metrics::{AttemptEnd, DayRow, EvictionRow, HourRow, Recorded, Stage, Weighing, record};
+use crate::metrics::{AttemptEnd, DayRow, EvictionRow, HourRow, Recorded, Stage, record};
 use crate::units::{GpuTime, SimSpan, SimTime};
 use polars::prelude::{
     Column as Series, DataFrame, IntoColumn, NamedFrom, ParquetCompression, ParquetWriter, PolarsResult, StatisticsOptions,
@@ -172,8 +173,8 @@ fn evictions<'a>(case: &'a Case, outcome: &'a Outcome, rows: &[EvictionRow]) -> 
     let name = |job: JobId| workload.names.get(workload.jobs[job.index()].name);
     let path = |account: crate::ids::AccountId| accounts.get(account.index()).map_or("", String::as_str);
     let account = |job: JobId| path(workload.jobs[job.index()].account);
-    let level = |weighing: Weighing| weighing.level.map_or("/", path);
-    let ratios = |of: fn(Weighing) -> f64| Values::F64s(rows.iter().map(|row| row.weighing.map(of)).collect());
+    let ratios =
+        |of: fn(Weighing) -> Ratio| Values::F64s(rows.iter().map(|row| row.weighing.and_then(|it| of(it).get())).collect());
     vec![
         Values::F64(rows.iter().map(|row| row.at.as_secs_f64()).collect()),
         Values::U32(rows.iter().map(|row| row.victim.0).collect()),
@@ -187,11 +188,11 @@ fn evictions<'a>(case: &'a Case, outcome: &'a Outcome, rows: &[EvictionRow]) -> 
         Values::F64(rows.iter().map(|row| seconds(row.held)).collect()),
         Values::F64(rows.iter().map(|row| row.gpus.as_gpus_f64()).collect()),
         Values::F64(rows.iter().map(|row| seconds(row.lost)).collect()),
-        Values::Texts(rows.iter().map(|row| row.weighing.map(level)).collect()),
-        ratios(|it| it.victim_before),
-        ratios(|it| it.by_before),
-        ratios(|it| it.victim_after),
-        ratios(|it| it.by_after),
+        Values::U32s(rows.iter().map(|row| row.weighing.map(|it| u32::from(it.level))).collect()),
+        ratios(|it| it.before[0]),
+        ratios(|it| it.before[1]),
+        ratios(|it| it.after[0]),
+        ratios(|it| it.after[1]),
     ]
 }
 

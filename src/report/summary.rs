@@ -2,6 +2,7 @@
 //!
 //! Numbers are rounded to six decimals, so that equal runs give equal bytes; what has no value is null.
 
+use super::behaviour::{BehaviourSummary, TopLevelSummary};
 use super::keys::{
     AccountSummary, ClassSummary, DeliveredBySummary, DrainsSummary, EngineSummary, FailureSummary, FidelitySummary,
     FragmentationSummary, JobsSummary, LevelsSummary, PerJobSummary, PreemptionSummary, SessionsSummary, SpreadSummary,
@@ -77,6 +78,12 @@ pub struct RunSummary {
     pub by_class: BTreeMap<String, ClassSummary>,
     /// By leaf of the account tree.
     pub by_account: BTreeMap<String, AccountSummary>,
+    /// Users who react, by what they do; absent for a history.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub by_behaviour: BTreeMap<String, BehaviourSummary>,
+    /// Work at the highest level of priority, by day; absent for a history.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduled_at_top: Option<TopLevelSummary>,
     /// Sum over leaves and lookback periods of min(delivered, owed), over all that is owed.
     pub delivered_of_owed: Option<f64>,
     /// Attempts stopped by the scheduler.
@@ -171,6 +178,8 @@ impl RunSummary {
                 unallocated_gpu_h: hours(account.unallocated),
                 wait_s: spread(&account.wait),
                 autocorrelation: round(account.autocorrelation),
+                completed: account.completed,
+                goodput_gpu_h: hours(account.goodput),
             };
             (account.account.clone(), summary)
         });
@@ -199,6 +208,8 @@ impl RunSummary {
             queue_max: it.queue_max,
             by_class: groups(&it.by_class),
             by_account: accounts.collect(),
+            by_behaviour: super::behaviour::by_behaviour(it),
+            scheduled_at_top: super::behaviour::scheduled_at_top(it),
             delivered_of_owed: round(it.delivered_of_owed.by_lookback),
             preemption: PreemptionSummary {
                 events: it.preemption.events,
@@ -272,7 +283,9 @@ fn fidelity(it: &Fidelity) -> FidelitySummary {
 fn groups(groups: &[ClassFigures]) -> BTreeMap<String, ClassSummary> {
     let summary = |it: &ClassFigures| {
         let (wait_s, first_wait_s) = (spread(&it.wait), spread(&it.first_wait));
-        (it.class.clone(), ClassSummary { jobs: it.jobs, wait_s, first_wait_s, preempted: it.preempted })
+        let (completed, goodput_gpu_h) = (it.completed, hours(it.goodput));
+        let (jobs, preempted) = (it.jobs, it.preempted);
+        (it.class.clone(), ClassSummary { jobs, wait_s, first_wait_s, preempted, completed, goodput_gpu_h })
     };
     groups.iter().map(summary).collect()
 }
@@ -289,7 +302,7 @@ fn levels(it: &Levels) -> LevelsSummary {
     LevelsSummary { mean: round(it.mean), p10: round(it.p10), min: round(it.min), max: round(it.max) }
 }
 
-fn spread(it: &Spread) -> SpreadSummary {
+pub(super) fn spread(it: &Spread) -> SpreadSummary {
     let percentiles = [("p50", it.p50), ("p90", it.p90), ("p95", it.p95), ("p99", it.p99), ("max", it.max)];
     let at_least = percentiles.iter().filter(|(_, found)| found.is_some_and(|found| found.at_least));
     SpreadSummary {
@@ -308,7 +321,7 @@ fn value(quantile: Option<Quantile>) -> Option<f64> {
     round(quantile.map(|it| it.value))
 }
 
-fn hours(time: GpuTime) -> Option<f64> {
+pub(super) fn hours(time: GpuTime) -> Option<f64> {
     round(Some(time.as_gpu_hours_f64()))
 }
 

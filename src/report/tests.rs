@@ -238,7 +238,9 @@ fn the_summary_keeps_its_keys() {
                 "max": 0.0,
                 "censored": 0
               },
-              "preempted": 0
+              "preempted": 0,
+              "completed": 1,
+              "goodput_gpu_h": 0.004444
             },
             "training": {
               "jobs": 2,
@@ -260,7 +262,9 @@ fn the_summary_keeps_its_keys() {
                 "max": 0.0,
                 "censored": 0
               },
-              "preempted": 1
+              "preempted": 1,
+              "completed": 2,
+              "goodput_gpu_h": 0.013889
             }
           },
           "by_account": {
@@ -279,7 +283,9 @@ fn the_summary_keeps_its_keys() {
                 "max": 0.0,
                 "censored": 0
               },
-              "autocorrelation": null
+              "autocorrelation": null,
+              "completed": 2,
+              "goodput_gpu_h": 0.012778
             },
             "b": {
               "share": 0.25,
@@ -296,7 +302,9 @@ fn the_summary_keeps_its_keys() {
                 "max": 4.0,
                 "censored": 0
               },
-              "autocorrelation": null
+              "autocorrelation": null,
+              "completed": 1,
+              "goodput_gpu_h": 0.005556
             }
           },
           "delivered_of_owed": 1.0,

@@ -205,6 +205,13 @@ impl Plan {
         }
     }
 
+    /// The account that work of the account `name` charges, once settled; `None` if there is none.
+    pub fn account(&self, catalog: &Catalog, name: &str) -> Option<AccountId> {
+        let row = self.row(name).filter(|row| self.is_leaf(*row)).or(self.others);
+        let own = || catalog.accounts.row(name).map(|row| row as usize);
+        if self.has_tree() { row } else { own() }.map(AccountId::from_index)
+    }
+
     /// The tree over the accounts that `workload` charges; its jobs then charge rows of the tree.
     pub fn settle(&self, catalog: &mut Catalog, workload: &mut Arc<Workload>) -> Result<(AccountTree, Vec<ShareChange>), Faults> {
         let mut faults = Faults::new();

@@ -5,7 +5,7 @@ use crate::policy::CONTRACT_KNOBS;
 use crate::registry::{Kind, Knob, SPAN_MAX};
 use crate::trace;
 use crate::units::SimSpan;
-use crate::workload::{shape, synth};
+use crate::workload::{behave, shape, synth};
 
 const NAMES: Kind = Kind::List(&Kind::Text);
 const POSITIVE: Kind = Kind::Float { min: 1e-9, max: f64::MAX };
@@ -213,10 +213,10 @@ const CHANGE: Form = Form {
 };
 
 const WORKLOAD: Form = Form {
-    about: "the work: a trace or a generator, and how it is shaped",
+    about: "the work: a trace or a generator, and how it is shaped; or users who react",
     knobs: shape::KNOBS,
     required: &[],
-    parts: &[("format", FORMAT), ("synth", Part::One(&SYNTH))],
+    parts: &[("format", FORMAT), ("synth", Part::One(&SYNTH)), ("users", Part::One(&USERS))],
     free: None,
 };
 
@@ -230,6 +230,16 @@ const SYNTH: Form = Form {
     parts: &[("class", Part::Many(&SYNTH_CLASS))],
     free: None,
 };
+
+const USERS: Form = Form {
+    about: "users who react: each submits, waits, thinks and submits again, whatever the policy does",
+    knobs: behave::KNOBS,
+    required: &[],
+    parts: &[("class", Part::Many(&USERS_CLASS))],
+    free: None,
+};
+
+const USERS_CLASS: Form = Form::of("one class of their jobs", behave::CLASS_KNOBS);
 
 const SYNTH_CLASS: Form = Form::of("one class of generated jobs", synth::CLASS_KNOBS);
 

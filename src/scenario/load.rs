@@ -7,7 +7,7 @@ use crate::error::{Error, Problem, problems};
 use crate::form::{Fault, Faults, Filled, Node, Place, Setting, check};
 use crate::ids::AccountId;
 use crate::registry::Value;
-use crate::units::SimSpan;
+use crate::units::{SimSpan, SimTime};
 use crate::workload::inflate::Orders;
 use crate::workload::load::offered_load;
 use crate::workload::{Catalog, Job};
@@ -80,6 +80,9 @@ impl Scenario {
         let capacity = self.cluster.capacity();
         let mut workload = self.work.make(capacity, seed, &mut catalog, notes)?;
         let (accounts, share_changes) = self.plan.settle(&mut catalog, &mut workload)?;
+        let users = self.work.users(capacity, seed, (&self.plan, &accounts), &mut catalog)?;
+        let submitted = workload.jobs.last().map_or(SimTime::ZERO, |job| job.submit);
+        let last = users.as_ref().map_or(submitted, |users| users.last());
         let mut cluster = self.cluster.clone();
         if cluster.models.len() < catalog.models.len() {
             // Work may ask for models that no node has.
@@ -96,12 +99,13 @@ impl Scenario {
             drains.add_to(Arc::make_mut(&mut cluster), seed);
         }
         Ok(Case {
-            measured: self.measured.window(&workload),
+            measured: self.measured.window(last),
             lookback: self.lookback,
             session_classes: self.session_classes.clone(),
             catalog: Arc::new(catalog),
             cluster,
             workload,
+            users,
             accounts,
             share_changes,
             contract: self.contract,
@@ -135,7 +139,7 @@ impl Loader {
         let drains = drains::read(file, &spec, until, &mut self.faults);
         let (lookback, session_classes) = settings::figures(file.part("run"));
         let mut notes = Vec::new();
-        let around = work::Around { folders: &self.folders, plan: &plan, nodes: &spec.nodes, is_cut: until.is_some() };
+        let around = work::Around { folders: &self.folders, plan: &plan, nodes: &spec.nodes, until };
         let work = work::read(file, &around, orders, &mut self.catalog, &mut self.faults, &mut self.problems, &mut notes);
         self.check_scaling(file);
         let contract =
@@ -251,6 +255,18 @@ impl Scenario {
             case = self.case_with_notes(self.seed, &mut Vec::new())?;
         }
         let capacity = case.cluster.capacity();
+        if let Some(users) = &case.users {
+            notes.push(format!(
+                "cluster: {} nodes, {} GPUs; {} users with {} streams of jobs",
+                case.cluster.nodes.len(),
+                capacity.as_gpus_f64(),
+                users.user_count(),
+                users.stream_count()
+            ));
+            self.notes.extend(notes);
+            self.first = Some(case);
+            return Ok(());
+        }
         let load = offered_load(&case.workload, &case.catalog, capacity);
         let how = if scale_to_load.is_some() { "cluster as scaled" } else { "cluster" };
         notes.push(format!(

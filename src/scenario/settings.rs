@@ -4,7 +4,6 @@ use crate::engine::{Case, Contract, EngineSpec, Protection, Undeclared, Unresuma
 use crate::form::{Fault, Faults, Filled};
 use crate::registry::{Knobs, Value};
 use crate::units::{SimSpan, SimTime};
-use crate::workload::Workload;
 use std::sync::Arc;
 
 /// `[engine]`, with the cut of `[run]`.
@@ -78,12 +77,11 @@ impl Measured {
         }
         measured
     }
-    /// The window over the submissions of `workload`.
-    pub fn window(&self, workload: &Workload) -> Option<(SimTime, SimTime)> {
+    /// The window over submissions up to `last`.
+    pub fn window(&self, last: SimTime) -> Option<(SimTime, SimTime)> {
         if self.warm_up.is_none() && self.cool_down.is_none() {
             return None;
         }
-        let last = workload.jobs.last().map_or(SimTime::ZERO, |job| job.submit);
         let end = self.until.map_or(last, |until| last.min(SimTime::ZERO + until));
         let from = SimTime::ZERO + self.warm_up.unwrap_or(SimSpan::ZERO);
         // The end is exclusive: without a cool-down the last submission counts.

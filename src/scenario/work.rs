@@ -1,16 +1,18 @@
 //! The work of a scenario: a trace, a generator or jobs written out, and how it is shaped for each seed.
 
 use super::{Folders, accounts, jobs};
+use crate::accounts::AccountTree;
 use crate::cluster::NodeSpec;
 use crate::error::Problem;
 use crate::form::{Fault, Faults, Filled, Place};
 use crate::registry::Knobs;
 use crate::trace::{self, ImportReport, TraceError};
-use crate::units::MilliGpu;
+use crate::units::{MilliGpu, SimSpan, SimTime};
+use crate::workload::behave::{self, Ground, Users};
 use crate::workload::inflate::Orders;
 use crate::workload::shape::{self, Shaping};
-use crate::workload::synth::{self, Synth, SynthFault};
-use crate::workload::{Catalog, Workload};
+use crate::workload::synth::{self, Synth};
+use crate::workload::{Catalog, KnobFault, Workload};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -29,6 +31,8 @@ enum Origin {
     Given(Arc<Workload>),
     /// A generator, anew for each seed.
     Made(Synth),
+    /// Users who react: what they submit is known when a run is over. Nothing is submitted past the instant.
+    Users(behave::Spec, SimTime),
 }
 
 impl Work {
@@ -51,6 +55,10 @@ impl Work {
             (Origin::Given(workload), None) => return Ok(workload.clone()),
             (Origin::Given(workload), Some(_)) => Workload::clone(workload),
             (Origin::Made(synth), _) => synth::generate(synth, capacity, seed, catalog).map_err(|line| refuse(vec![line]))?,
+            (Origin::Users(spec, _), _) => {
+                spec.account_names().for_each(|name| _ = catalog.account(name));
+                return Ok(Arc::default());
+            }
         };
         let Some(shaping) = &self.shaping else { return Ok(Arc::new(given)) };
         let (workload, report) = shape::apply(shaping, given, self.orders.as_ref(), capacity, seed, catalog).map_err(refuse)?;
@@ -60,6 +68,28 @@ impl Work {
             notes.push(format!("time between arrivals x {:.4}: offered load {before:.3} -> {after:.3}", report.arrival_factor));
         }
         Ok(Arc::new(workload))
+    }
+}
+
+impl Work {
+    /// Its users who react, if it has any, once the accounts are settled.
+    ///
+    /// - Errors: what they cannot be laid out over.
+    pub fn users(
+        &self,
+        capacity: MilliGpu,
+        seed: u64,
+        (plan, tree): (&accounts::Plan, &AccountTree),
+        catalog: &mut Catalog,
+    ) -> Result<Option<Arc<Users>>, Faults> {
+        let Origin::Users(spec, last) = &self.from else { return Ok(None) };
+        let account = |catalog: &Catalog, name: &str| plan.account(catalog, name);
+        let ground = Ground { seed, capacity, last: *last, tree, account: &account };
+        spec.settle(&ground, catalog).map(|users| Some(Arc::new(users))).map_err(|line| {
+            let mut faults = Faults::new();
+            faults.push(Fault::new(line).at(&self.at, "for these users"));
+            faults
+        })
     }
 }
 
@@ -83,8 +113,8 @@ pub struct Around<'a> {
     pub plan: &'a accounts::Plan,
     /// The nodes.
     pub nodes: &'a [NodeSpec],
-    /// Whether the run is cut at a stated time.
-    pub is_cut: bool,
+    /// When the run is cut, if it is.
+    pub until: Option<SimSpan>,
 }
 
 /// Reads the one source of work that the file names; `None` if something is wrong. A trace, which may be long, is read only when
@@ -102,34 +132,43 @@ pub fn read(
     let synth = table.and_then(|it| it.part("synth"));
     let trace = table.filter(|it| it.says("trace"));
     let jobs = file.parts("job");
-    let named = [trace.map(|it| it.key_place("trace")), synth.map(|it| &it.at), jobs.first().map(|it| &it.at)];
+    let users = table.and_then(|it| it.part("users"));
+    let named =
+        [trace.map(|it| it.key_place("trace")), synth.map(|it| &it.at), users.map(|it| &it.at), jobs.first().map(|it| &it.at)];
     let mut named = named.into_iter().flatten();
     let (one, other) = (named.next(), named.next());
     let Some(at) = one else {
         let fault = Fault::new("there is no work").at(table.map_or(&file.at, |it| &it.at), "expected work in this file");
-        faults.push(fault.help("name a `trace` in `[workload]`, or write `[workload.synth]`, or jobs with `[[job]]`"));
+        faults.push(
+            fault.help("name a `trace` in `[workload]`, or write `[workload.synth]`, `[workload.users]`, or jobs with `[[job]]`"),
+        );
         return None;
     };
     if let Some(other) = other {
         let fault = Fault::new("the work comes from two places").at(at, "from here").at(other, "and from here");
-        faults.push(fault.help("expected one of `trace`, `[workload.synth]` and `[[job]]`"));
+        faults.push(fault.help("expected one of `trace`, `[workload.synth]`, `[workload.users]` and `[[job]]`"));
     }
     let shaping = table.map(|table| Shaping::from(&table.knobs));
-    if let (Some(table), Some(true), false) = (table, shaping.as_ref().map(Shaping::is_endless), around.is_cut) {
+    if let (Some(table), Some(true), true) = (table, shaping.as_ref().map(Shaping::is_endless), around.until.is_none()) {
         let place = table.place(if table.says("orders") { "orders" } else { "inflate" });
         let fault = Fault::new("jobs that never leave need a run that is cut").at(place, "expected `until` in `[run]` beside it");
         faults.push(fault.help("for example `until = \"3h\"`: arrivals are one second apart"));
     }
-    let from = match (trace, synth) {
-        (Some(table), _) => {
+    let from = match (trace, synth, users) {
+        (Some(table), _, _) => {
             let path = around.folders.file(table.knobs.text("trace"), table.place("trace"), faults)?;
             if !faults.is_empty() || !found.is_empty() {
                 return None;
             }
             Origin::Given(Arc::new(read_trace(path, table, shaping.as_ref(), catalog, found, notes)?))
         }
-        (None, Some(synth)) => Origin::Made(read_synth(synth, faults)?),
-        (None, None) => {
+        (None, Some(synth), _) => Origin::Made(read_synth(synth, faults)?),
+        (None, None, Some(users)) => {
+            refuse_shaping(table?, faults);
+            let (spec, last) = read_users(users, around, faults)?;
+            return Some(Work { from: Origin::Users(spec, last), shaping: None, orders: None, at: at.clone() });
+        }
+        (None, None, None) => {
             let widest = around.nodes.iter().map(|node| node.gpus).max().unwrap_or(8).clamp(1, 64);
             let per_task = match table {
                 Some(it) if it.says("max_gpus_per_task") => it.knobs.int("max_gpus_per_task") as u8,
@@ -177,18 +216,44 @@ fn lines(report: &ImportReport) -> Vec<String> {
 }
 
 fn read_synth(table: &Filled, faults: &mut Faults) -> Option<Synth> {
-    let classes: Vec<Knobs> = table.parts("class").iter().map(|class| class.knobs.clone()).collect();
-    let refuse = |fault: SynthFault| {
-        let within = fault.class.and_then(|row| table.parts("class").get(row)).unwrap_or(table);
-        let value = within.knobs.opt_text(fault.knob).map_or_else(String::new, |text| format!(" = \"{text}\""));
-        let said = format!("`{}{value}` is not valid", fault.knob);
-        Fault::new(said).at(within.place(fault.knob), format!("expected {}", fault.expected))
-    };
-    match Synth::new(&table.knobs, &classes) {
-        Ok(synth) => Some(synth),
-        Err(found) => {
-            found.into_iter().for_each(|fault| faults.push(refuse(fault)));
-            None
+    let made = Synth::new(&table.knobs, &classes(table));
+    made.map_err(|found| found.into_iter().for_each(|fault| faults.push(refuse(table, &fault)))).ok()
+}
+
+/// Users, and when their last submission may come.
+fn read_users(table: &Filled, around: &Around<'_>, faults: &mut Faults) -> Option<(behave::Spec, SimTime)> {
+    let spec = behave::Spec::new(&table.knobs, &classes(table));
+    let spec = spec.map_err(|found| found.into_iter().for_each(|fault| faults.push(refuse(table, &fault)))).ok();
+    let last = [table.knobs.opt_span("span"), around.until].into_iter().flatten().min();
+    if last.is_none() {
+        let fault = Fault::new("users who react go on for ever").at(&table.at, "expected `span` in here, or `until` in `[run]`");
+        faults.push(fault.help("for example `until = \"37d\"`"));
+    }
+    let lists = [(table, "accounts"), (table, "users")].into_iter();
+    for (within, knob) in lists.chain(table.parts("class").iter().map(|class| (class, "accounts"))) {
+        for name in within.knobs.opt_text(knob).map(behave::accounts_in).unwrap_or_default() {
+            around.plan.check_leaf(Some(&name), within.place(knob), faults);
         }
     }
+    Some((spec?, SimTime::ZERO + last?))
+}
+
+/// What shapes a history has nothing to shape where users react.
+fn refuse_shaping(table: &Filled, faults: &mut Faults) {
+    for knob in shape::KNOBS.iter().filter(|knob| table.says(knob.name)) {
+        let fault = Fault::new(format!("`{}` shapes a history, and users who react have none", knob.name));
+        faults.push(fault.at(table.key_place(knob.name), "expected no such key beside `[workload.users]`"));
+    }
+}
+
+fn classes(table: &Filled) -> Vec<Knobs> {
+    table.parts("class").iter().map(|class| class.knobs.clone()).collect()
+}
+
+/// A knob's fault, at its place in `table` or in the class table that it names.
+fn refuse(table: &Filled, fault: &KnobFault) -> Fault {
+    let within = fault.class.and_then(|row| table.parts("class").get(row)).unwrap_or(table);
+    let value = within.knobs.opt_text(fault.knob).map_or_else(String::new, |text| format!(" = \"{text}\""));
+    let said = format!("`{}{value}` is not valid", fault.knob);
+    Fault::new(said).at(within.place(fault.knob), format!("expected {}", fault.expected))
 }

@@ -2,9 +2,12 @@
 //!
 //! It does not know the cluster's state or any policy.
 
+pub mod behave;
+mod class;
 pub mod inflate;
 mod job;
 pub mod load;
+mod mix;
 pub mod shape;
 mod shape_knobs;
 mod shape_select;
@@ -14,6 +17,7 @@ mod synth_arrivals;
 mod synth_knobs;
 mod tables;
 
+pub use class::KnobFault;
 pub use job::{Curve, Elasticity, Extra, Job};
 pub use shape_select::{rebase, select};
 pub use source::{Arrival, Replay, Source};

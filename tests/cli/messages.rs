@@ -198,3 +198,24 @@ fn work_that_charges_accounts_outside_the_tree_is_refused() {
     let desk = Desk::new(&[("s.toml", &scenario), ("t.csv", trace)]);
     insta::assert_snapshot!(message(&desk, &["run", "s.toml"]));
 }
+
+#[test]
+fn users_who_react_are_checked() {
+    let tree = "[accounts]\nlab = { nlp = 1, vision = 1 }\n";
+    let class = |text: &str| format!("[[workload.users.class]]\n{text}\n");
+    let classes = [
+        "name = \"a\"\nstreams = 3\nmin_runtime = \"1h:x\"\ncheckpoint = \"soon\"\nrestart_cost = \"10m..5m\"",
+        "name = \"a\"\nhours = \"9-25\"\nweekdays = \"mon-fir\"",
+        "name = \"b\"\naccounts = \"nlp:1 sound:2 lab:1\"\nbehaviour = \"sqat\"\nthink = \"0\"",
+        "name = \"c\"\naccounts = \"nlp\"\nbehaviour = \"inflate\"\nlevels = [20, 10]",
+        "name = \"d\"\nstreams = 1\nbehaviour = \"squat\"\noutstanding = 2\nhold_class = \"b\"",
+        "name = \"e\"\nstreams = 1\nbehaviour = \"session\"\nactive = \"1h..\"",
+    ];
+    let users = "[workload]\nload = 0.9\n[workload.users]\nseason_min = \"9d\"\nseason_max = \"8d\"\nusers = \"nlp:none\"\n";
+    insta::assert_snapshot!(of_scenario(&format!("{CLUSTER}{tree}{users}{}", classes.map(class).concat())));
+    let sound = format!("{CLUSTER}{tree}{users}{}", class("streams = 1"));
+    let sound =
+        sound.replace("season_min = \"9d\"\n", "").replace("users = \"nlp:none\"\n", "accounts = \"lab:1 nlp:1 visoin:1\"\n");
+    insta::assert_snapshot!(of_scenario(&sound));
+    insta::assert_snapshot!(of_scenario(&format!("{CLUSTER}[workload.users]\n[[workload.users.class]]\nstreams = 1\n{JOB}")));
+}

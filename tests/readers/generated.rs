@@ -21,7 +21,7 @@ fn generated_histories_are_seeded_and_have_the_load_asked_for() {
         class(&[
             ("name", text("train")),
             ("gpus", text("8:3 12:1")),
-            ("min_runtime", Value::Span(SimSpan::HOUR)),
+            ("min_runtime", text("1h")),
             ("resumable", Value::Float(0.5)),
             ("estimate_over", Value::Float(3.0)),
             ("priority", text("0:1 10:1")),

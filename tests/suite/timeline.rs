@@ -136,3 +136,10 @@ fn least_attained_service_lets_the_new_take_turns_with_the_old() {
     las.stages[0].knobs.set("thresholds", schedlab::registry::Value::List(vec![span]));
     check_timeline(1, "A at 0: 1 gpus 5 s | B at 1: 1 gpus 4 s", &las, "AABBBBAAA");
 }
+
+#[test]
+fn an_urgent_arrival_evicts_though_its_likes_are_stuck() {
+    // B, of the same request, waits in vain; nothing starts or stops between its arrival and C's.
+    let jobs = "A at 0: 2 gpus 9 s priority 1 | B at 1: 2 gpus 1 s | C at 3: 2 gpus 1 s priority 5";
+    check_timeline(2, jobs, &policy("priority", "strict", "best-fit", "priority"), "AAACAAAAAAB\nAAACAAAAAAB\n");
+}
