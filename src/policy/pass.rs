@@ -191,7 +191,7 @@ impl Pass<'_, '_> {
             if let Release::Job(victim) = context.releases[at] {
                 let turn = context.propose_stop(self.view, victim);
                 self.order.turned(self.view, turn);
-                self.evict.turned(self.view, turn, &*self.order);
+                self.evict.turned(self.view, turn, &*self.order, self.view.job(victim).slots());
             }
         }
         if !context.releases.is_empty() {
@@ -202,7 +202,7 @@ impl Pass<'_, '_> {
         }
         let turn = context.propose_start(self.view, job);
         self.order.turned(self.view, turn);
-        self.evict.turned(self.view, turn, &*self.order);
+        self.evict.turned(self.view, turn, &*self.order, &context.slots);
     }
 
     fn fits_free(&mut self, job: JobId, shadow: Option<&mut Shadow>) -> bool {

@@ -89,7 +89,7 @@ impl Policy for Staged {
         context.reconcile(view, |id, job| (order.lane(id, job), order.key(id, job)), &mut turns);
         for &turn in &turns {
             order.turned(view, turn);
-            evict.turned(view, turn, &**order);
+            evict.turned(view, turn, &**order, view.job(turn.job).slots());
         }
         turns.clear();
         context.turns = turns;
@@ -116,7 +116,7 @@ impl Policy for Staged {
                 }
                 let turn = context.propose_stop(view, job);
                 order.turned(view, turn);
-                evict.turned(view, turn, &**order);
+                evict.turned(view, turn, &**order, view.job(turn.job).slots());
             }
             if let Some(at) = next {
                 out.wake_at(at);

@@ -9,6 +9,7 @@ mod legal;
 
 use super::tally::Tally;
 use super::{Build, Claim, Evict, Room};
+use crate::cluster::Slot;
 use crate::engine::View;
 use crate::facts::{Ratio, Weighing};
 use crate::ids::{JobId, NodeId};
@@ -66,6 +67,7 @@ pub const ENTRY: Entry<Build> = Entry {
             tally: Tally::default(),
             asked: None,
             candidates: Vec::new(),
+            sorted: 0,
             chosen: Vec::new(),
         })
     },
@@ -120,6 +122,8 @@ struct Contract {
     /// When a pass last began.
     asked: Option<SimTime>,
     candidates: Vec<Candidate>,
+    /// How many of them are in order.
+    sorted: usize,
     chosen: Vec<JobId>,
 }
 
@@ -127,7 +131,7 @@ impl Contract {
     fn ask<'a>(&self, view: &'a View<'a>, order: &'a dyn Order, job: JobId, claim: Claim) -> Option<Case<'a>> {
         Case::new(view, order, job, claim, self.legality, self.within)
     }
-    /// Puts those who may go for the newcomer into `candidates`, in the order in which they would.
+    /// Puts those who may go for the newcomer into `candidates`.
     fn gather(&mut self, case: &Case<'_>, allocated: bool) {
         self.candidates.clear();
         let view = case.view;
@@ -145,32 +149,38 @@ impl Contract {
                 self.candidates.extend(found.map(|it| Candidate { over: over as u32, ..it }));
             }
         }
-        let by_ratio = self.victims == Victims::HighestRatio;
-        let need = case.need();
-        self.candidates.sort_unstable_by(|a, b| {
-            let ratio = if by_ratio { a.over.cmp(&b.over) } else { Ordering::Equal };
-            let tier = b.unallocated.cmp(&a.unallocated);
-            let rank = match self.victims {
-                Victims::Fewest => fewest(a.rank, b.rank, need),
-                _ => a.rank.cmp(&b.rank),
-            };
-            let rest = (a.lost, Reverse(a.started), Reverse(a.job)).cmp(&(b.lost, Reverse(b.started), Reverse(b.job)));
-            tier.then(ratio).then(rank).then(rest)
-        });
+        self.sorted = 0;
+    }
+    /// The next of `candidates`, which are put in order only as far as they are asked for: mostly a few suffice.
+    fn candidate(&mut self, at: usize, need: u64) -> Option<Candidate> {
+        if self.candidates.len() <= at {
+            return None;
+        }
+        if self.sorted <= at {
+            let (by_ratio, victims) = (self.victims == Victims::HighestRatio, self.victims);
+            let rest = &mut self.candidates[self.sorted..];
+            let more = (2 * at + 16).min(rest.len());
+            let order = |a: &Candidate, b: &Candidate| compare(a, b, by_ratio, victims, need);
+            if more < rest.len() {
+                rest.select_nth_unstable_by(more, order);
+            }
+            rest[..more].sort_unstable_by(order);
+            self.sorted += more;
+        }
+        Some(self.candidates[at])
     }
     /// Whether enough leave, by counting; those needed then stand in `chosen`, in the order in which they go.
     fn choose(&mut self, room: &Room<'_, '_>, job: JobId, case: &Case<'_>) -> bool {
         let (view, draft) = (room.view, &*room.draft);
         let shape = view.job(job).shape();
         self.chosen.clear();
-        self.tally.begin(draft, room.shadow.as_deref().map(Shadow::cluster), shape);
+        self.tally.begin(draft, room.shadow.as_deref().map(Shadow::cluster), shape, self.exact);
         let mut taken = case.begin();
         let mut enough = self.tally.is_enough();
-        for at in 0..self.candidates.len() {
-            if enough {
-                break;
-            }
-            let it = self.candidates[at];
+        let mut at = 0;
+        while !enough {
+            let Some(it) = self.candidate(at, case.need()) else { break };
+            at += 1;
             if !it.unallocated && !case.still_legal(&mut taken, it.job, it.row) {
                 continue;
             }
@@ -203,6 +213,9 @@ impl Contract {
     }
     /// Lets those who may go leave one by one until the newcomer fits.
     fn one_by_one(&mut self, room: &mut Room<'_, '_>, job: JobId, case: &Case<'_>) -> bool {
+        if let Some(last) = self.candidates.len().checked_sub(1) {
+            self.candidate(last, case.need());
+        }
         let mut taken = case.begin();
         let legal = self.candidates.iter().filter(|it| it.unallocated || case.still_legal(&mut taken, it.job, it.row));
         self.chosen = legal.map(|it| it.job).collect();
@@ -218,6 +231,18 @@ impl Contract {
             room.weighings.push(Some(weighing));
         }
     }
+}
+
+/// Who of two goes first.
+fn compare(a: &Candidate, b: &Candidate, by_ratio: bool, victims: Victims, need: u64) -> Ordering {
+    let ratio = if by_ratio { a.over.cmp(&b.over) } else { Ordering::Equal };
+    let tier = b.unallocated.cmp(&a.unallocated);
+    let rank = match victims {
+        Victims::Fewest => fewest(a.rank, b.rank, need),
+        Victims::HighestRatio | Victims::LeastLostWork | Victims::Youngest | Victims::LowestPriority => a.rank.cmp(&b.rank),
+    };
+    let rest = (a.lost, Reverse(a.started), Reverse(a.job)).cmp(&(b.lost, Reverse(b.started), Reverse(b.job)));
+    tier.then(ratio).then(rank).then(rest)
 }
 
 /// The smallest that alone suffices goes first; else the largest.
@@ -277,18 +302,21 @@ impl Evict for Contract {
         let need = it.shape().capacity().as_milli();
         let idle = context.draft.free().as_milli();
         let reach = idle + self.holders.unallocated_milli();
-        if need <= reach {
-            return true;
-        }
         if reach + self.holders.open_milli() < need {
             return false;
+        }
+        if self.exact && !self.holders.may_fit(&context.draft, None, it.shape(), true) {
+            return false;
+        }
+        if need <= reach {
+            return true;
         }
         let Some(case) = self.ask(view, order, job, claim) else { return false };
         need <= reach + self.slack.reach(&case, &self.holders)
     }
-    fn turned(&mut self, view: &View<'_>, turn: Turn, order: &dyn Order) {
+    fn turned(&mut self, view: &View<'_>, turn: Turn, order: &dyn Order, slots: &[Slot]) {
         self.slack.forget();
-        self.holders.turned(view, turn, order);
+        self.holders.turned(view, turn, order, slots);
     }
     fn releases(&self, view: &View<'_>, _running: &Sorted<Running>, out: &mut Vec<Running>) {
         self.holders.releases(view, out);
@@ -309,17 +337,31 @@ impl Evict for Contract {
         };
         let whole = view.windows().is_empty() && view.job(job).shape().groups.len() == 1;
         // Those without a promise alone, if they may suffice; then all who may go.
-        let alone = self.holders.unallocated_milli() + room.draft.free().as_milli();
-        let rounds = [alone >= view.job(job).shape().capacity().as_milli(), true];
-        for (allocated, _) in [false, true].into_iter().zip(rounds).filter(|(_, tried)| *tried) {
+        let shadow = room.shadow.as_deref().map(Shadow::cluster);
+        let may_fit = |open| !self.exact || self.holders.may_fit(room.draft, shadow, view.job(job).shape(), open);
+        let alone = may_fit(false);
+        if !alone && !may_fit(true) {
+            return false;
+        }
+        for allocated in [false, true] {
+            if !allocated && !alone {
+                continue;
+            }
             self.gather(&case, allocated);
             if self.candidates.is_empty() {
                 continue;
             }
             // Counting never promises too little where all GPUs are held whole, so whom it needs is needed. Beside a reservation, or
             // for several groups, it may promise too much.
-            let counted = self.exact && self.choose(room, job, &case) && room.evict_chosen(job, &self.chosen);
-            let done = counted || (!(self.exact && whole && room.shadow.is_none()) && self.one_by_one(room, job, &case));
+            let done = if !self.exact {
+                self.one_by_one(room, job, &case)
+            } else if !self.choose(room, job, &case) {
+                false
+            } else if room.evict_chosen(job, &self.chosen) {
+                true
+            } else {
+                !(whole && room.shadow.is_none()) && self.one_by_one(room, job, &case)
+            };
             if done {
                 self.record(room, &case);
                 return true;

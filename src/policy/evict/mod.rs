@@ -68,8 +68,8 @@ pub trait Evict: Send {
     ) -> Option<SimTime> {
         None
     }
-    /// A job turned, in fact or by a proposal of this pass.
-    fn turned(&mut self, _view: &View<'_>, _turn: Turn, _order: &dyn Order) {}
+    /// A job turned, in fact or by a proposal of this pass. `slots`: what it holds, or would.
+    fn turned(&mut self, _view: &View<'_>, _turn: Turn, _order: &dyn Order, _slots: &[Slot]) {}
     /// Makes room for a job that does not fit. On success its gang stands in `room.slots`, taken in the draft, and who leaves in
     /// `room.releases`; else nothing has changed.
     fn make_room(&mut self, room: &mut Room<'_, '_>, job: JobId) -> bool;

@@ -18,9 +18,13 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Starts from what is free in `draft`; no more than what is free in `shadow`, if given, will count.
-    pub(super) fn begin(&mut self, draft: &Cluster, shadow: Option<&Cluster>, shape: &Shape) {
-        let free = |cluster: &Cluster, node: usize| Free::of(cluster, NodeId::from_index(node));
+    /// Starts from what is free in `draft`; no more than what is free in `shadow`, if given, will count. `whole`: nobody asks for a
+    /// share of a GPU.
+    pub(super) fn begin(&mut self, draft: &Cluster, shadow: Option<&Cluster>, shape: &Shape, whole: bool) {
+        let free = |cluster: &Cluster, node: usize| {
+            let node = NodeId::from_index(node);
+            if whole { Free::whole_of(cluster, node) } else { Free::of(cluster, node) }
+        };
         self.nodes.clear();
         self.nodes.extend((0..draft.len()).map(|node| free(draft, node)));
         self.beside.clear();

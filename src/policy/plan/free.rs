@@ -31,6 +31,16 @@ impl Free {
             memory: row.memory_free as i64,
         })
     }
+    /// The same where no request is for a share of a GPU, so that GPUs in part use need not be looked at.
+    pub fn whole_of(cluster: &Cluster, node: NodeId) -> Option<Free> {
+        let row = cluster.node(node);
+        row.is_open().then_some(Free {
+            gpus: i64::from(row.idle.count_ones()),
+            parts: 0,
+            cpu: row.cpu_free as i64,
+            memory: row.memory_free as i64,
+        })
+    }
     /// Gives back what `tasks` such tasks hold (takes it, if negative).
     pub fn add(&mut self, request: &TaskRequest, tasks: i64) {
         if request.is_share() {
@@ -43,6 +53,10 @@ impl Free {
     }
     /// How many such tasks fit.
     pub fn room(&self, request: &TaskRequest) -> i64 {
+        // Most nodes of a busy cluster have none.
+        if !request.is_share() && self.gpus < i64::from(request.gpus) {
+            return 0;
+        }
         let by = |free: i64, each: i64| if each == 0 { i64::MAX } else { free.max(0) / each };
         let gpus = if request.is_share() {
             by(self.gpus * 1000 + self.parts, i64::from(request.milli))

@@ -1,5 +1,6 @@
 //! Who runs, as eviction by contract sees it: without a promise, still protected, or past protection and open to those owed more.
 
+use crate::cluster::{Cluster, Shape, Slot, WHOLE};
 use crate::engine::{Case, Protection, Status, View};
 use crate::ids::{JobId, NodeId};
 use crate::policy::context::{Phase, Running, Turn};
@@ -18,11 +19,13 @@ enum Place {
     Open,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Held {
     row: u32,
     milli: u64,
     place: Place,
+    /// Whole GPUs by node.
+    nodes: Vec<(NodeId, u32)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,6 +54,8 @@ pub(super) struct Holders {
     open: Vec<Vec<JobId>>,
     open_by_row: Vec<u64>,
     open_milli: u64,
+    /// Whole GPUs of each node held by unallocated work, and by work past its protection.
+    by_node: Vec<[u32; 2]>,
     /// Starts whose GPUs are being vacated, and when they should be past their protection.
     granted: BTreeMap<JobId, SimTime>,
 }
@@ -67,6 +72,7 @@ impl Holders {
             open: Vec::new(),
             open_by_row: Vec::new(),
             open_milli: 0,
+            by_node: vec![[0; 2]; case.cluster.nodes.len()],
             granted: BTreeMap::new(),
         }
     }
@@ -76,13 +82,15 @@ impl Holders {
         let least = self.min_turn.max(SimSpan::from_millis(1));
         if self.by_pair { least } else { view.job(job).protection().max(least) }
     }
-    pub(super) fn turned(&mut self, view: &View<'_>, turn: Turn, order: &dyn Order) {
+    /// Takes up how a job turned; `slots` is what it holds or would.
+    pub(super) fn turned(&mut self, view: &View<'_>, turn: Turn, order: &dyn Order, slots: &[Slot]) {
         let job = turn.job;
         if let Some(held) = self.held.remove(&job) {
             match held.place {
                 Place::Unallocated => {
                     self.unallocated.retain(|it| *it != job);
                     self.unallocated_milli -= held.milli;
+                    held.nodes.iter().for_each(|(node, gpus)| self.by_node[node.index()][0] -= gpus);
                 }
                 Place::Shielded(at) => {
                     self.shielded.remove(&Opening { at, job });
@@ -111,17 +119,23 @@ impl Holders {
         } else {
             Place::Shielded(until)
         };
-        self.held.insert(job, Held { row, milli, place });
+        let whole = slots.iter().filter(|slot| slot.milli == WHOLE);
+        let nodes: Vec<(NodeId, u32)> = whole.map(|slot| (slot.node, slot.gpus.count_ones())).collect();
+        let held = Held { row, milli, place, nodes };
         match place {
             Place::Unallocated => {
                 self.unallocated.push(job);
                 self.unallocated_milli += milli;
+                held.nodes.iter().for_each(|(node, gpus)| self.by_node[node.index()][0] += gpus);
             }
             Place::Shielded(at) => self.shielded.insert(Opening { at, job }),
-            Place::Open => self.put_open(job, row, milli),
+            Place::Open => self.put_open(job, &held),
         }
+        self.held.insert(job, held);
     }
-    fn put_open(&mut self, job: JobId, row: u32, milli: u64) {
+    fn put_open(&mut self, job: JobId, held: &Held) {
+        let (row, milli) = (held.row, held.milli);
+        held.nodes.iter().for_each(|(node, gpus)| self.by_node[node.index()][1] += gpus);
         if self.open.len() <= row as usize {
             self.open.resize(row as usize + 1, Vec::new());
             self.open_by_row.resize(row as usize + 1, 0);
@@ -134,16 +148,38 @@ impl Holders {
         self.open[held.row as usize].retain(|it| *it != job);
         self.open_by_row[held.row as usize] -= held.milli;
         self.open_milli -= held.milli;
+        held.nodes.iter().for_each(|(node, gpus)| self.by_node[node.index()][1] -= gpus);
+    }
+    /// Whether a gang may fit if unallocated work left, and (`open`) all past its protection; `false` only if it surely does not. By
+    /// whole GPUs alone. `shadow`: where it must fit, too.
+    pub(super) fn may_fit(&self, draft: &Cluster, shadow: Option<&Cluster>, shape: &Shape, open: bool) -> bool {
+        let [group] = &*shape.groups else { return true };
+        let each = u32::from(group.request.gpus);
+        if each == 0 {
+            return true;
+        }
+        let mut tasks = 0;
+        for (row, (node, [unallocated, past])) in draft.nodes().iter().zip(&self.by_node).enumerate() {
+            let gpus = node.idle.count_ones() + unallocated + if open { *past } else { 0 };
+            let gpus = shadow.map_or(gpus, |shadow| gpus.min(shadow.nodes()[row].idle.count_ones()));
+            if each <= gpus && node.is_open() && group.request.allows(node.model, node.pool) {
+                tasks += gpus / each;
+                if group.count <= tasks {
+                    return true;
+                }
+            }
+        }
+        false
     }
     /// Moves those whose protection is over. Returns whether there were any.
     pub(super) fn open_up(&mut self, now: SimTime) -> bool {
         let mut any = false;
         while let Some(opening) = self.shielded.first().filter(|it| it.at <= now) {
             self.shielded.remove(&opening);
-            if let Some(held) = self.held.get_mut(&opening.job) {
+            if let Some(mut held) = self.held.remove(&opening.job) {
                 held.place = Place::Open;
-                let (row, milli) = (held.row, held.milli);
-                self.put_open(opening.job, row, milli);
+                self.put_open(opening.job, &held);
+                self.held.insert(opening.job, held);
             }
             any = true;
         }
