@@ -88,8 +88,8 @@ impl Known {
         let (phase, ends) = match it.status() {
             Status::Queued => (Phase::Queued, None),
             Status::Running => (Phase::Running, Some(it.estimated_end())),
-            // What it holds goes to whoever it leaves for.
-            Status::Leaving => (Phase::Leaving, Some(SimTime::NEVER)),
+            // What it holds goes to whoever it leaves for: it is promised to nobody, and cannot be made to leave again.
+            Status::Leaving => (Phase::Leaving, None),
             Status::Granting => (Phase::Granted, Some(view.now().after(view.eviction_latency()).after(ends_after(view, it)))),
             Status::Held | Status::Over => (Phase::Elsewhere, None),
         };
@@ -329,10 +329,7 @@ impl Context {
             self.stop_running(ends, job);
         }
         let leaves = SimSpan::ZERO < view.eviction_latency();
-        let known = if leaves { Known { phase: Phase::Leaving, ends: Some(SimTime::NEVER) } } else { Known::default() };
-        if let Some(ends) = known.ends {
-            self.start_running(ends, job);
-        }
+        let known = Known { phase: if leaves { Phase::Leaving } else { Phase::Elsewhere }, ends: None };
         self.known[job.index()] = known;
         self.turned += 1;
         self.heard.push((view.now(), job));
