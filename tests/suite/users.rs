@@ -257,9 +257,9 @@ fn the_nth_job_of_a_stream_is_the_same_under_every_policy() {
 
 #[test]
 fn demand_is_two_to_three_times_the_cluster_without_a_trend() {
-    let case = scenario("ai2-after", &[]).case(1).expect("a case");
+    let case = scenario("ai2-before", &[]).case(1).expect("a case");
     assert_eq!(case.users.as_ref().map(|users| users.user_count()), Some(150));
-    let (outcome, _) = play(&case, &policy("priority", "strict", "priority"));
+    let (outcome, _) = play(&case, &policy("priority", "greedy", "priority"));
     let gpus = |job: JobId| {
         let job = &outcome.workload.jobs[job.index()];
         case.catalog.shapes.rows()[job.shape.index()].gpus() as f64

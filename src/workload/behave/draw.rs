@@ -51,9 +51,8 @@ impl Users {
         let (class, entity) = (self.class(stream), self.entity(stream, n));
         let mut job = class.plan.spec.job(&class.ids, name, self.seed, entity);
         (job.account, job.user) = (row.account, row.user);
-        if row.protected_max.is_some_and(|most| most < self.task(stream, n).0) {
-            job.preemptible = true;
-        }
+        let gpus = class.ids.shapes[class.plan.spec.gpus_row(self.seed, entity)].1;
+        job.preemptible |= row.protected_max.is_some_and(|most| most < gpus);
         let mut extra = None;
         match &class.plan.conduct {
             Conduct::Session(session) => {
