@@ -50,18 +50,26 @@ macro_rules! shipped {
 pub const SHIPPED: &[(&str, &str)] = shipped![
     "best-fit",
     "budget",
+    "classic",
     "conservative",
+    "drf",
     "easy",
     "easy-best-fit",
+    "fair-tree",
     "fcfs",
     "greedy",
     "k-reservations",
+    "kai",
     "las",
+    "monopoly",
+    "multifactor",
     "priority",
+    "priority-backfill",
     "priority-greedy",
     "random",
     "sjf",
     "worst-fit",
+    "yarn",
 ];
 
 /// Where a policy was found.
