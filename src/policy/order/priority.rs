@@ -160,7 +160,7 @@ mod tests {
         };
         priority.set_limits(&tree, MilliGpu::from_gpus(100));
         let limit = |priority: &Priority, row| priority.limit(AccountId(row)).map(|it| it.as_milli() / 1000);
-        assert_eq!([2, 3, 4, 9].map(|row| limit(&priority, row)), [Some(30), Some(60), Some(0), Some(0)]);
+        assert_eq!([2, 3, 4, 9].map(|row| limit(&priority, row)), [Some(30), Some(60), Some(0), None]);
         priority.gpus_max = Some(MilliGpu::from_gpus(40));
         assert_eq!([2, 3].map(|row| limit(&priority, row)), [Some(30), Some(40)]);
         priority.share = None;

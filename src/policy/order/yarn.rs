@@ -6,23 +6,34 @@
 use super::by_share::{ByShare, Rule, instantaneous};
 use super::{Build, Head};
 use crate::engine::View;
-use crate::policy::standing::{Row, Standing, compare_by_weight};
+use crate::policy::standing::{ROOT, Row, Standing, compare_by_weight};
 use crate::registry::{Entry, Kind, Knob};
+use crate::units::MilliGpu;
 use std::cmp::Ordering;
+
+/// The minimum share. Differs: there it is set queue by queue; one that is the same part of every share would change no order.
+pub(in crate::policy) const MIN_GPUS: Knob = Knob::new(
+    "min_gpus",
+    "every leaf's minimum share, whatever its share of the capacity; accounts above have the sum",
+    Kind::COUNT,
+    "0",
+)
+.unit("GPUs")
+.tunable();
 
 /// The order.
 pub const ENTRY: Entry<Build> = Entry {
     name: "yarn",
     about: "by what is held at the moment: below the minimum share first, then least for its weight; priority and submit time within",
     source: "Hadoop YARN, FairSharePolicy.java; equals by submit time and id",
-    knobs: &[Knob::new("min_share", "an account's minimum share, as a part of its share of the capacity", Kind::FRACTION, "0")
-        .tunable()],
+    knobs: &[MIN_GPUS],
     needs: &[],
     provides: &["shares", "tiers", "levels"],
     timed: false,
     build: |knobs, case| {
-        let min_share = knobs.float("min_share");
-        ByShare::boxed(instantaneous(case), case, Yarn { min_share })
+        let standing = instantaneous(case);
+        let minimums = Minimums::new(&standing, knobs.opt_int("min_gpus").unwrap_or(0) as u64);
+        ByShare::boxed(standing, case, Yarn { minimums })
     },
 };
 
@@ -72,36 +83,57 @@ pub fn fair_shares(total: f64, all: &[Schedulable]) -> Vec<f64> {
     all.iter().map(|it| share(it, high)).collect()
 }
 
+/// The minimum shares of all nodes: the same for each leaf, the sum of them above.
+#[derive(Debug)]
+pub(in crate::policy) struct Minimums {
+    /// By row.
+    by_row: Vec<MilliGpu>,
+}
+
+impl Minimums {
+    /// `min_gpus` for each leaf.
+    pub(in crate::policy) fn new(standing: &Standing, min_gpus: u64) -> Minimums {
+        let rows = 0..standing.len() as Row;
+        let mut leaf = vec![true; standing.len()];
+        rows.clone().skip(1).for_each(|row| leaf[standing.parent(row) as usize] = false);
+        let mut by_row = vec![MilliGpu::ZERO; standing.len()];
+        for leaf in rows.filter(|row| leaf[*row as usize]) {
+            let mut at = leaf;
+            while at != ROOT {
+                by_row[at as usize] += MilliGpu::from_gpus(min_gpus);
+                at = standing.parent(at);
+            }
+        }
+        Minimums { by_row }
+    }
+    /// Of one node.
+    pub(in crate::policy) fn of(&self, row: Row) -> MilliGpu {
+        self.by_row.get(row as usize).copied().unwrap_or(MilliGpu::ZERO)
+    }
+}
+
 struct Yarn {
-    min_share: f64,
+    minimums: Minimums,
 }
 
 impl Yarn {
-    /// The minimum share of a node in GPUs.
-    fn min_share(&self, standing: &Standing, view: &View<'_>, row: Row) -> f64 {
-        self.min_share * standing.whole(row) * view.cluster().spec().capacity().as_gpus_f64()
-    }
-    fn compare(&self, standing: &Standing, view: &View<'_>, a: Row, b: Row) -> Ordering {
+    fn compare(&self, standing: &Standing, a: Row, b: Row) -> Ordering {
         // Whoever is compared has work that waits, so its demand is above what it holds.
-        let of_min = |row: Row| {
-            let (min, held) = (self.min_share(standing, view, row), standing.holding(row).as_gpus_f64());
-            (held < min).then(|| held / min)
-        };
-        match (of_min(a), of_min(b)) {
-            (Some(of_a), Some(of_b)) if of_a != of_b => of_a.total_cmp(&of_b),
-            (Some(_), Some(_)) | (None, None) => {
-                let held = |row: Row| u128::from(standing.holding(row).as_milli());
-                compare_by_weight(held(a), standing.weight(a), held(b), standing.weight(b))
-            }
-            (Some(_), None) => Ordering::Less,
-            (None, Some(_)) => Ordering::Greater,
+        let held = |row: Row| u128::from(standing.holding(row).as_milli());
+        let min = |row: Row| u128::from(self.minimums.of(row).as_milli());
+        let by_weight = || compare_by_weight(held(a), standing.weight(a), held(b), standing.weight(b));
+        match (held(a) < min(a), held(b) < min(b)) {
+            (true, true) => compare_by_weight(held(a), min(a), held(b), min(b)).then_with(by_weight),
+            (true, false) => Ordering::Less,
+            (false, true) => Ordering::Greater,
+            (false, false) => by_weight(),
         }
     }
 }
 
 impl Rule for Yarn {
-    fn best(&mut self, standing: &mut Standing, view: &View<'_>, heads: &[Head]) -> usize {
-        standing.first_by(heads, &|standing, (a, _), (b, _)| self.compare(standing, view, a, b))
+    fn best(&mut self, standing: &mut Standing, _view: &View<'_>, heads: &[Head]) -> usize {
+        standing.first_by(heads, &|standing, (a, _), (b, _)| self.compare(standing, a, b))
     }
 }
 
@@ -139,7 +171,7 @@ mod tests {
             assert!((share - expected).abs() < 1e-4, "{shares:?}");
         }
         assert_eq!(fair_shares(40.0, &[row(0.0, 0.0, 9.0), row(0.0, 2.0, 9.0)]), [0.0, 2.0]);
-        assert_eq!(fair_shares(40.0, &[]), []);
+        assert!(fair_shares(40.0, &[]).is_empty());
     }
 
     proptest! {
