@@ -5,6 +5,7 @@
 
 mod build;
 mod choose;
+mod waiting;
 
 use super::context::{Phase, Turn};
 use super::queue::Tier;
@@ -19,6 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use build::{FAMILY_KNOBS, Shares, weights};
 pub use choose::submit;
+pub use waiting::Waiting;
 
 /// A node of the share tree: 0 is the root, account `a` is `a + 1`, users of a leaf (where users are told apart) come after.
 pub type Row = u32;

@@ -70,6 +70,7 @@ pub const SHIPPED: &[(&str, &str)] = shipped![
     "sjf",
     "worst-fit",
     "yarn",
+    "yarn-preempt",
 ];
 
 /// Where a policy was found.

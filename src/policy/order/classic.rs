@@ -1,6 +1,9 @@
 //! `classic`: Slurm's fair share from before Fair Tree (`NO_FAIR_TREE`). Each account has one number made from its share of the whole
 //! and its usage, to which the usage of its parents is mixed in; that number decides, without a walk of the tree.
 //!
+//! What everybody is delivered under ample demand is therefore not the share: of two unequal siblings the one that is owed more is
+//! charged with more of their parent's usage but set against more, and ends above its share (35 of 60 gets 40, 25 gets 20).
+//!
 //! A pass at a new instant makes the factors anew: O(n) in the nodes of the tree.
 
 use super::by_share::{ByShare, Kept, LEVEL, Pick, Rule, SLURM_HALF_LIFE, SLURM_KERNEL, standing};

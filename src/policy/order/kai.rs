@@ -13,13 +13,11 @@ use super::by_share::{ByShare, Rule, standing};
 use super::share_tree::{ShareTree, usage};
 use super::{Build, Head};
 use crate::engine::View;
-use crate::ids::JobId;
 use crate::policy::context::{Phase, Turn};
-use crate::policy::standing::{FAMILY_KNOBS, ROOT, Row, Standing};
+use crate::policy::standing::{FAMILY_KNOBS, Row, Standing, Waiting};
 use crate::registry::{Entry, Kind, Knob};
 use crate::units::{MilliGpu, SimTime};
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 
 /// The order.
 pub const ENTRY: Entry<Build> = Entry {
@@ -51,7 +49,6 @@ pub const ENTRY: Entry<Build> = Entry {
             k: knobs.float("k"),
             by_parent: knobs.text("usage_norm") == "parent",
             deserved: knobs.float("deserved"),
-            waiting: vec![0; standing.len()],
             ..Kai::default()
         };
         ByShare::boxed(standing, case, rule)
@@ -134,9 +131,7 @@ struct Kai {
     deserved: f64,
     tree: ShareTree,
     usage: Vec<f64>,
-    /// Allocated capacity that waits, by row, those below included, in milli-GPU.
-    waiting: Vec<u64>,
-    waits: BTreeMap<JobId, (Row, u64)>,
+    waiting: Waiting,
     /// Changes whenever someone came, or left, other than from the queue to GPUs.
     stamp: u64,
     /// Whether a division holds, and of when.
@@ -147,14 +142,6 @@ struct Kai {
 }
 
 impl Kai {
-    fn count(&mut self, standing: &Standing, row: Row, change: impl Fn(&mut u64)) {
-        self.waiting.resize(standing.len(), 0);
-        let mut at = row;
-        while at != ROOT {
-            change(&mut self.waiting[at as usize]);
-            at = standing.parent(at);
-        }
-    }
     fn divide_all(&mut self, standing: &Standing, view: &View<'_>) {
         let now = view.now();
         self.tree.follow(standing, standing.len());
@@ -172,7 +159,7 @@ impl Kai {
             let all = if self.by_parent { self.usage[parent as usize] } else { could };
             let queue = |&row: &Row| Queue {
                 deserved: self.guaranteed[row as usize],
-                requested: (standing.holding(row) + MilliGpu::from_milli(self.waiting[row as usize])).as_gpus_f64(),
+                requested: (standing.holding(row) + MilliGpu::from_milli(self.waiting.of(row))).as_gpus_f64(),
                 weight: self.tree.part(row),
                 usage: if 0.0 < all { self.usage[row as usize] / all } else { 0.0 },
             };
@@ -202,7 +189,6 @@ impl Kai {
 
 impl Rule for Kai {
     fn best(&mut self, standing: &mut Standing, view: &View<'_>, heads: &[Head]) -> usize {
-        self.waiting.resize(standing.len(), 0);
         // As in a cycle of KAI, the division stands while jobs of it start.
         let state = Some((view.now(), self.stamp));
         if std::mem::replace(&mut self.seen, state) != state {
@@ -211,15 +197,7 @@ impl Rule for Kai {
         standing.first_by(heads, &|standing, a, b| self.compare(standing, view, a, b))
     }
     fn turned(&mut self, standing: &mut Standing, view: &View<'_>, turn: Turn) {
-        if let Some((row, milli)) = self.waits.remove(&turn.job) {
-            self.count(standing, row, |waiting| *waiting -= milli);
-        }
-        let it = view.job(turn.job);
-        if turn.to == Phase::Queued && it.is_allocated() {
-            let (row, milli) = (standing.row_of(it), it.shape().capacity().as_milli());
-            self.count(standing, row, |waiting| *waiting += milli);
-            self.waits.insert(turn.job, (row, milli));
-        }
+        self.waiting.turned(standing, view, turn, standing.row_of_waiting(view.job(turn.job)));
         if !(turn.from == Phase::Queued && turn.to.stays()) {
             self.stamp += 1;
         }
