@@ -64,12 +64,12 @@ pub const ENTRY: Entry<Build> = Entry {
     },
 };
 
-/// Since when an account starves, and whether for long enough.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Since when an account starves, and up to how many GPUs it may take for having done so for long enough.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Starved {
     of_fair: Option<SimTime>,
     of_min: Option<SimTime>,
-    overdue: bool,
+    up_to: f64,
 }
 
 struct Yarn {
@@ -132,14 +132,18 @@ impl Yarn {
             let of_fair = since(held + ABOUT < self.threshold * self.fair[row], before.of_fair);
             let of_min = since(held + ABOUT < min, before.of_min);
             let passed = |since: Option<SimTime>, timeout: SimSpan| since.is_some_and(|at| at.after(timeout) <= now);
-            let overdue = passed(of_fair, self.timeout) || passed(of_min, self.min_share_timeout);
-            any |= overdue && !before.overdue;
-            self.starved[row] = Starved { of_fair, of_min, overdue };
+            let by_fair = if passed(of_fair, self.timeout) { self.threshold * self.fair[row] } else { 0.0 };
+            let by_min = if passed(of_min, self.min_share_timeout) { min } else { 0.0 };
+            let up_to = by_fair.max(by_min);
+            any |= before.up_to < up_to;
+            self.starved[row] = Starved { of_fair, of_min, up_to };
         }
         any
     }
-    fn is_overdue(&self, row: Row) -> bool {
-        self.starved.get(row as usize).is_some_and(|it| it.overdue)
+    /// Whether an account has starved for long enough, and still does after what this pass has given it.
+    fn is_owed(&self, standing: &Standing, row: Row) -> bool {
+        let up_to = self.starved.get(row as usize).map_or(0.0, |it| it.up_to);
+        standing.holding(row).as_gpus_f64() + ABOUT < up_to
     }
     fn may_go(&self, view: &View<'_>, victim: JobId) -> bool {
         let it = view.job(victim);
@@ -194,8 +198,8 @@ impl Evict for Yarn {
     }
     fn may_make_room(&mut self, view: &View<'_>, _context: &Context, order: &dyn Order, job: JobId) -> bool {
         let it = view.job(job);
-        let overdue = || order.standing().and_then(|it| it.row_of_waiting(view.job(job))).is_some_and(|row| self.is_overdue(row));
-        it.is_allocated() && (!self.unallocated.is_empty() || overdue())
+        let owed = |standing: &Standing| standing.row_of_waiting(it).is_some_and(|row| self.is_owed(standing, row));
+        it.is_allocated() && (!self.unallocated.is_empty() || order.standing().is_some_and(owed))
     }
     fn turned(&mut self, view: &View<'_>, turn: Turn, order: &dyn Order) {
         let Some(standing) = order.standing() else { return };
@@ -225,7 +229,7 @@ impl Evict for Yarn {
         let latest = |&job: &JobId| (Reverse(view.job(job).started_at()), Reverse(job));
         let mut candidates: Vec<JobId> = self.unallocated.iter().copied().filter(|it| self.may_go(view, *it)).collect();
         candidates.sort_by_key(latest);
-        if self.is_overdue(row) {
+        if self.is_owed(standing, row) {
             self.over_share(room, standing, job, row, &mut candidates);
         }
         !candidates.is_empty() && room.evict_in_order(job, &candidates)
