@@ -12,6 +12,8 @@ mod cases;
 mod drives;
 #[path = "suite/growth.rs"]
 mod growth;
+#[path = "suite/orders.rs"]
+mod orders;
 #[path = "suite/properties.rs"]
 mod properties;
 #[path = "suite/reference.rs"]

@@ -45,7 +45,7 @@ impl Pass<'_, '_> {
     }
     /// The job that comes first of those in `tier` whose bucket `bound` lets in, with an estimate of at most what it says.
     pub fn first(&mut self, tier: Tier, mut bound: impl FnMut(&Context, &Bucket) -> Option<u64>) -> Option<(u32, Queued)> {
-        let ranks = self.order.ranks_lanes();
+        let (ranks, bars) = (self.order.ranks_lanes(), self.order.bars_buckets());
         let mut heads = std::mem::take(&mut self.context.heads);
         heads.clear();
         let mut best: Option<Head> = None;
@@ -56,6 +56,9 @@ impl Pass<'_, '_> {
             }
             let found = bound(self.context, bucket).and_then(|most| self.context.queue.candidate(at, most));
             let Some(queued) = found else { continue };
+            if bars && !self.order.admits(self.view, queued.key.job) {
+                continue;
+            }
             let head = Head { lane: bucket.lane, at, queued };
             if ranks {
                 heads.push(head);
@@ -72,7 +75,7 @@ impl Pass<'_, '_> {
     /// The job that comes first in `tier`, of buckets that are not blocked and may have room.
     pub fn next(&mut self, tier: Tier) -> Option<(u32, Queued)> {
         let stamp = self.stamp();
-        let active = self.evict.is_active();
+        let (active, bars) = (self.evict.is_active(), self.order.bars_buckets());
         let mut heads = std::mem::take(&mut self.context.heads);
         heads.clear();
         for at in 0..self.context.queue.active().len() {
@@ -83,6 +86,9 @@ impl Pass<'_, '_> {
                 continue;
             }
             let Some(queued) = queue.candidate(at, u64::MAX) else { continue };
+            if bars && !self.order.admits(self.view, queued.key.job) {
+                continue;
+            }
             let head = Head { lane: bucket.lane, at, queued };
             if active && !self.may_start(queued.key.job, Claim::Plain) {
                 continue;

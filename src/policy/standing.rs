@@ -5,6 +5,7 @@
 
 mod build;
 mod choose;
+mod waiting;
 
 use super::context::{Phase, Turn};
 use super::queue::Tier;
@@ -18,6 +19,8 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use build::{FAMILY_KNOBS, Shares, weights};
+pub use choose::submit;
+pub use waiting::Waiting;
 
 /// A node of the share tree: 0 is the root, account `a` is `a + 1`, users of a leaf (where users are told apart) come after.
 pub type Row = u32;
@@ -121,7 +124,7 @@ pub struct Standing {
     waits: BTreeMap<JobId, (Row, u128)>,
     /// Whether [`Standing::least_pending`] is asked.
     pub(super) tracks_pending: bool,
-    lanes: BTreeMap<(Row, Tier, SimSpan), u32>,
+    lanes: BTreeMap<(Row, Tier, SimSpan, u32), u32>,
     lane_rows: Vec<Row>,
     spans: Vec<SimSpan>,
     /// Shares changed since they were last taken up.
@@ -148,11 +151,15 @@ impl Standing {
     }
     /// The lane of a job that enters the queue: jobs that rank as one and, where commitments count, are protected alike.
     pub fn lane(&mut self, job: JobView<'_>) -> u32 {
+        self.lane_of(job, 0)
+    }
+    /// The same where an order tells more apart: jobs of different `class` stand in different lanes.
+    pub fn lane_of(&mut self, job: JobView<'_>, class: u32) -> u32 {
         let row = self.row_of(job);
         let tier = if job.is_allocated() { Tier::Allocated } else { Tier::Unallocated };
         let span = if self.commits && tier == Tier::Allocated { self.rounded(self.span_of(job)) } else { SimSpan::ZERO };
         let rows = &mut self.lane_rows;
-        *self.lanes.entry((row, tier, span)).or_insert_with(|| {
+        *self.lanes.entry((row, tier, span, class)).or_insert_with(|| {
             rows.push(row);
             rows.len() as u32 - 1
         })

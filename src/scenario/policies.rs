@@ -50,18 +50,27 @@ macro_rules! shipped {
 pub const SHIPPED: &[(&str, &str)] = shipped![
     "best-fit",
     "budget",
+    "classic",
     "conservative",
+    "drf",
     "easy",
     "easy-best-fit",
+    "fair-tree",
     "fcfs",
     "greedy",
     "k-reservations",
+    "kai",
     "las",
+    "monopoly",
+    "multifactor",
     "priority",
+    "priority-backfill",
     "priority-greedy",
     "random",
     "sjf",
     "worst-fit",
+    "yarn",
+    "yarn-preempt",
 ];
 
 /// Where a policy was found.

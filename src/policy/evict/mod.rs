@@ -5,6 +5,7 @@ mod contract;
 mod nobody;
 mod priority;
 mod tally;
+mod yarn;
 
 use super::context::{Context, Running, Turn};
 use super::gang::gang;
@@ -23,7 +24,7 @@ use crate::units::{SimSpan, SimTime};
 pub type Build = fn(&Knobs, &Case) -> Box<dyn Evict>;
 
 /// All eviction rules.
-pub const ENTRIES: &[&Entry<Build>] = &[&nobody::ENTRY, &priority::ENTRY, &contract::ENTRY];
+pub const ENTRIES: &[&Entry<Build>] = &[&nobody::ENTRY, &priority::ENTRY, &contract::ENTRY, &yarn::ENTRY];
 
 /// Who leaves.
 pub trait Evict: Send {

@@ -1,10 +1,19 @@
 //! Who is next? One implementation a file.
 
+mod by_share;
+pub mod classic;
+pub mod drf;
 mod fair_share;
+pub mod fair_tree;
 mod fifo;
+pub mod kai;
 mod las;
+mod monopoly;
+mod multifactor;
 mod priority;
+pub mod share_tree;
 mod shortest;
+pub mod yarn;
 
 use super::context::Turn;
 use super::queue::{Key, Queued, Tier};
@@ -19,7 +28,20 @@ use crate::units::SimTime;
 pub type Build = fn(&Knobs, &Case) -> Box<dyn Order>;
 
 /// All orders.
-pub const ENTRIES: &[&Entry<Build>] = &[&fifo::ENTRY, &priority::ENTRY, &shortest::ENTRY, &las::ENTRY, &fair_share::ENTRY];
+pub const ENTRIES: &[&Entry<Build>] = &[
+    &fifo::ENTRY,
+    &priority::ENTRY,
+    &shortest::ENTRY,
+    &las::ENTRY,
+    &monopoly::ENTRY,
+    &fair_share::ENTRY,
+    &fair_tree::ENTRY,
+    &classic::ENTRY,
+    &kai::ENTRY,
+    &yarn::ENTRY,
+    &drf::ENTRY,
+    &multifactor::ENTRY,
+];
 
 /// The first job of a bucket, to be compared with those of others.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +83,10 @@ pub trait Order: Send {
     /// Whether a job may start now at all, whatever is free.
     fn admits(&self, _view: &View<'_>, _job: JobId) -> bool {
         true
+    }
+    /// Whether [`Order::admits`] says the same of all jobs of one lane and shape, so that those barred are passed over together.
+    fn bars_buckets(&self) -> bool {
+        false
     }
     /// The level of a job, running or queued: a job may be evicted for one of a strictly higher level.
     fn level(&self, view: &View<'_>, job: JobId) -> i64 {

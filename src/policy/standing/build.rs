@@ -66,6 +66,10 @@ impl Shares {
             entry_penalty: knobs.span("entry_penalty"),
         }
     }
+    /// By what is held at the moment, whatever was held before, down the tree.
+    pub const fn instantaneous() -> Shares {
+        Shares { kernel: Kernel::None, compare: Compare::Tree, by_user: false, commitment: false, entry_penalty: SimSpan::ZERO }
+    }
 }
 
 impl Standing {

@@ -16,14 +16,14 @@ pub(super) struct Scratch {
     levels: Vec<Vec<Row>>,
 }
 
-/// How the values of two sides compare; `Less`: the first got less of its share.
-pub type Weigh<'a> = &'a dyn Fn(&Standing, Row, Row) -> Ordering;
+/// How two siblings compare, each with the best job below it; `Less`: the first comes first.
+pub type Weigh<'a> = &'a dyn Fn(&Standing, (Row, &Head), (Row, &Head)) -> Ordering;
 
 impl Standing {
     /// The row of the head that comes first by usage and commitment.
     pub fn first(&mut self, now: SimTime, tier: Tier, heads: &[Head]) -> usize {
         match tier {
-            Tier::Allocated => self.first_by(heads, &|standing, a, b| standing.weigh(a, b, now, 0)),
+            Tier::Allocated => self.first_by(heads, &|standing, (a, _), (b, _)| standing.weigh(a, b, now, 0)),
             Tier::Unallocated => self.first_filler(heads),
         }
     }
@@ -64,7 +64,7 @@ impl Standing {
                     }
                     Some((other, through)) => {
                         let by_submit = || submit(&heads[at]).cmp(&submit(&heads[other]));
-                        if weigh(self, row, through).then_with(by_submit).is_lt() {
+                        if weigh(self, (row, &heads[at]), (through, &heads[other])).then_with(by_submit).is_lt() {
                             scratch.best[parent as usize] = Some((at, row));
                         }
                     }
@@ -83,6 +83,7 @@ impl Standing {
     }
 }
 
-fn submit(head: &Head) -> (u64, crate::ids::JobId) {
+/// What tells equals apart: the submit time, then the id.
+pub fn submit(head: &Head) -> (u64, crate::ids::JobId) {
     (head.queued.key.then, head.queued.key.job)
 }
