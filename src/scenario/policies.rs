@@ -64,7 +64,6 @@ pub const SHIPPED: &[(&str, &str)] = shipped![
     "monopoly",
     "multifactor",
     "priority",
-    "priority-backfill",
     "priority-greedy",
     "random",
     "sjf",

@@ -7,7 +7,8 @@
 //!
 //! A pass divides anew: O(n) in the accounts; a newcomer of a starved account costs the running jobs.
 
-use super::{Build, Evict, Room};
+use super::{Build, Claim, Evict, Room};
+use crate::cluster::Slot;
 use crate::engine::{Status, View};
 use crate::ids::{JobId, NodeId};
 use crate::policy::context::{Context, Phase, Running, Turn};
@@ -196,12 +197,12 @@ impl Evict for Yarn {
         let of_row = |it: &Starved| [ends(it.of_fair, self.timeout), ends(it.of_min, self.min_share_timeout)];
         self.starved.iter().flat_map(of_row).flatten().filter(|at| *at != SimTime::NEVER).min()
     }
-    fn may_make_room(&mut self, view: &View<'_>, _context: &Context, order: &dyn Order, job: JobId) -> bool {
+    fn may_make_room(&mut self, view: &View<'_>, _context: &Context, order: &dyn Order, job: JobId, _claim: Claim) -> bool {
         let it = view.job(job);
         let owed = |standing: &Standing| standing.row_of_waiting(it).is_some_and(|row| self.is_owed(standing, row));
         it.is_allocated() && (!self.unallocated.is_empty() || order.standing().is_some_and(owed))
     }
-    fn turned(&mut self, view: &View<'_>, turn: Turn, order: &dyn Order) {
+    fn turned(&mut self, view: &View<'_>, turn: Turn, order: &dyn Order, _slots: &[Slot]) {
         let Some(standing) = order.standing() else { return };
         let it = view.job(turn.job);
         self.waiting.turned(standing, view, turn, standing.row_of_waiting(it));
