@@ -2,6 +2,7 @@
 //! minimal: there is no victim without whom the newcomer would still fit, and none at all if it would not start.
 
 mod contract;
+mod leaving;
 mod nobody;
 mod priority;
 mod tally;

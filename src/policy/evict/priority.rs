@@ -1,9 +1,11 @@
 //! `priority`: preemptible work of a strictly lower level leaves: lowest level first, then the latest start.
 
+use super::leaving::Leaving;
 use super::{Build, Evict, Room};
 use crate::engine::{Status, View};
 use crate::ids::{JobId, NodeId};
-use crate::policy::context::Running;
+use crate::policy::context::{Running, Turn};
+use crate::policy::order::Order;
 use crate::policy::sorted::Sorted;
 use crate::registry::{Entry, Kind, Knob};
 use crate::units::SimTime;
@@ -25,6 +27,7 @@ pub const ENTRY: Entry<Build> = Entry {
         Box::new(Priority {
             protection: knobs.flag("protection"),
             equal_level: knobs.flag("equal_level"),
+            leaving: Leaving::default(),
             candidates: Vec::new(),
             chosen: Vec::new(),
         })
@@ -34,6 +37,7 @@ pub const ENTRY: Entry<Build> = Entry {
 struct Priority {
     protection: bool,
     equal_level: bool,
+    leaving: Leaving,
     candidates: Vec<(i64, Reverse<SimTime>, Reverse<JobId>)>,
     chosen: Vec<JobId>,
 }
@@ -42,11 +46,17 @@ impl Priority {
     fn may_go(&self, view: &View<'_>, victim: JobId) -> bool {
         let it = view.job(victim);
         // A start that was only proposed in this pass holds nothing yet.
-        it.status() == Status::Running && it.is_preemptible() && !(self.protection && view.now() < it.protected_until())
+        it.status() == Status::Running
+            && !self.leaving.has(victim)
+            && it.is_preemptible()
+            && !(self.protection && view.now() < it.protected_until())
     }
 }
 
 impl Evict for Priority {
+    fn turned(&mut self, _view: &View<'_>, turn: Turn, _order: &dyn Order) {
+        self.leaving.turned(turn);
+    }
     /// Preemptible work leaves at once. The rest holds the node until it ends, or until people agree that it does.
     fn drain(&mut self, view: &View<'_>, nodes: &[NodeId], running: &Sorted<Running>, leave: &mut Vec<JobId>) -> Option<SimTime> {
         for running in running.iter() {

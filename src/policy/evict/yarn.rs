@@ -7,6 +7,7 @@
 //!
 //! A pass divides anew: O(n) in the accounts; a newcomer of a starved account costs the running jobs.
 
+use super::leaving::Leaving;
 use super::{Build, Evict, Room};
 use crate::engine::{Status, View};
 use crate::ids::{JobId, NodeId};
@@ -57,6 +58,7 @@ pub const ENTRY: Entry<Build> = Entry {
             protection: knobs.flag("protection"),
             minimums: None,
             waiting: Waiting::default(),
+            leaving: Leaving::default(),
             unallocated: BTreeSet::new(),
             fair: Vec::new(),
             starved: Vec::new(),
@@ -81,6 +83,7 @@ struct Yarn {
     /// Made when the standing is first seen.
     minimums: Option<Minimums>,
     waiting: Waiting,
+    leaving: Leaving,
     /// Running jobs that are charged to nobody.
     unallocated: BTreeSet<JobId>,
     /// By row: the fair share of the moment in GPUs.
@@ -149,6 +152,7 @@ impl Yarn {
         let it = view.job(victim);
         // A start that was only proposed in this pass holds nothing yet.
         it.status() == Status::Running
+            && !self.leaving.has(victim)
             && (!it.is_allocated() || (it.is_preemptible() && !(self.protection && view.now() < it.protected_until())))
     }
     fn fair(&self, row: Row) -> f64 {
@@ -188,6 +192,10 @@ fn up_to(standing: &Standing, row: Row, last: Row) -> impl Iterator<Item = Row> 
 impl Evict for Yarn {
     fn begin(&mut self, view: &View<'_>, order: &dyn Order) -> bool {
         let Some(standing) = order.standing() else { return false };
+        if self.waiting.is_empty() {
+            self.starved.clear();
+            return false;
+        }
         self.divide(standing, view);
         self.look(standing, view.now())
     }
@@ -202,6 +210,7 @@ impl Evict for Yarn {
         it.is_allocated() && (!self.unallocated.is_empty() || order.standing().is_some_and(owed))
     }
     fn turned(&mut self, view: &View<'_>, turn: Turn, order: &dyn Order) {
+        self.leaving.turned(turn);
         let Some(standing) = order.standing() else { return };
         let it = view.job(turn.job);
         self.waiting.turned(standing, view, turn, standing.row_of_waiting(it));
