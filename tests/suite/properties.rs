@@ -203,12 +203,9 @@ fn ledgers_do_not_depend_on_threads() {
 #[test]
 fn stages_that_do_not_go_together_are_refused_by_name() {
     let conflicts = policy("fifo", "greedy", "first-fit", "priority").conflicts();
-    assert_eq!(
-        conflicts,
-        [
-            "evict = \"priority\" needs levels, which no other stage here provides; these do: order = \"priority\", order = \"las\""
-        ]
-    );
+    let levels = ["priority", "las", "fair-share", "fair-tree", "classic", "kai", "yarn", "drf", "multifactor"];
+    let offers = levels.map(|it| format!("order = \"{it}\"")).join(", ");
+    assert_eq!(conflicts, [format!("evict = \"priority\" needs levels, which no other stage here provides; these do: {offers}")]);
 }
 
 #[test]
