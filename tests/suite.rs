@@ -1,5 +1,7 @@
 //! One binary for the tests that run whole cases, so that the library is linked once.
 
+#[path = "suite/ai2.rs"]
+mod ai2;
 #[path = "suite/allocations.rs"]
 mod allocations;
 #[path = "suite/bench.rs"]

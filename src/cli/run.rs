@@ -11,7 +11,7 @@ use crate::facts::{Fact, RejectReason};
 use crate::form::{Fault, Faults, Place, Setting, SourceText};
 use crate::ids::JobId;
 use crate::metrics::measure;
-use crate::policy::PolicySpec;
+use crate::policy::{PolicySpec, doubts};
 use crate::report::{self, ReportError, Run, RunTiming, Summary, Timing, Writer};
 use crate::scenario::{Folders, Scenario, contract, find_policy, named_policies, policies};
 use std::path::PathBuf;
@@ -29,7 +29,13 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
     let threads = args.threads.map(usize::from);
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("reports").join(&scenario.name));
     let cases = cases(&scenario, threads)?;
-    policies.iter().try_for_each(|spec| build(spec, &cases[0]).map(drop))?;
+    for spec in &policies {
+        let case = under(spec, &cases[0]);
+        build(spec, &case)?;
+        if !args.quiet {
+            doubts(spec, &case).iter().for_each(|line| bars.note(line));
+        }
+    }
     // What is in the way of the results is better known before the runs than after.
     let writer = Writer::create(&out).map_err(unwritten)?;
     // A run's facts go to its files as soon as it is over: only its figures stay in memory.
@@ -142,8 +148,13 @@ fn build(spec: &PolicySpec, case: &Case) -> Result<Box<dyn Policy>, Error> {
     spec.build(case).map_err(|reasons| Error::input(format!("policy `{}`: {}", spec.name, reasons.join("; "))))
 }
 
+/// The case with what the policy sets of the contract.
+fn under(spec: &PolicySpec, case: &Case) -> Case {
+    Case { contract: contract(&spec.contract, case.contract), ..case.clone() }
+}
+
 fn one(spec: &PolicySpec, case: &Case, args: &RunArgs, bars: &Bars, writer: &Writer) -> Result<(Run, RunTiming), Error> {
-    let case = Case { contract: contract(&spec.contract, case.contract), ..case.clone() };
+    let case = under(spec, case);
     let mut policy = build(spec, &case)?;
     let source = case.source();
     let mut watch = bars.watch(&format!("{} {}", spec.name, case.seed), source.jobs());

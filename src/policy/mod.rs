@@ -4,6 +4,7 @@
 //! [`Entry`]: crate::registry::Entry
 
 pub mod context;
+mod doubts;
 pub mod evict;
 pub mod fill;
 mod gang;
@@ -19,6 +20,7 @@ mod spec;
 mod staged;
 pub mod standing;
 
+pub use doubts::doubts;
 pub use spec::{CONTRACT_KNOBS, Choice, PolicySpec, Stage};
 pub use staged::{Staged, Stages};
 

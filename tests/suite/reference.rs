@@ -25,6 +25,30 @@ pub fn scenario(name: &str, settings: &[&str]) -> Scenario {
     Scenario::load(&file, &settings).unwrap_or_else(|error| panic!("{name}: {error:?}"))
 }
 
+/// A shipped policy, with settings.
+pub fn shipped(name: &str, settings: &[&str]) -> PolicySpec {
+    use schedlab::form::{Faults, Place, SourceText};
+    use schedlab::scenario::{Folders, find_policy, policies::check_policies};
+    let settings: Vec<Setting> = settings.iter().map(|text| Setting::parse("--set", text).expect("a setting")).collect();
+    let folders = Folders::of(&Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/quickstart.toml"));
+    let source = std::sync::Arc::new(SourceText { name: "(test)".into(), text: name.into() });
+    let place = Place { source, start: 0, end: 0 };
+    let mut faults = Faults::new();
+    let draft = find_policy(name, &place, &folders, &mut faults).unwrap_or_else(|| panic!("{name}: {faults:?}"));
+    let specs = check_policies(vec![draft], &settings, &mut Vec::new());
+    specs.unwrap_or_else(|error| panic!("{name}: {error:?}")).remove(0)
+}
+
+/// A run of a case under a policy, whose contract goes before the case's, and its figures.
+pub fn play(case: &schedlab::engine::Case, spec: &PolicySpec) -> (schedlab::engine::Outcome, schedlab::metrics::Measured) {
+    let contract = schedlab::scenario::contract(&spec.contract, case.contract);
+    let case = schedlab::engine::Case { contract, ..case.clone() };
+    let mut policy = spec.build(&case).expect("the stages go together");
+    let outcome = schedlab::engine::run(&case, case.source(), &mut *policy, &mut schedlab::engine::Unwatched);
+    let measured = measure(&case, &outcome);
+    (outcome, measured)
+}
+
 #[derive(Debug, PartialEq)]
 struct Figures {
     mean: String,

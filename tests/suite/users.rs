@@ -254,35 +254,3 @@ fn the_nth_job_of_a_stream_is_the_same_under_every_policy() {
     let debug: Vec<u64> = greedy.workload.jobs.iter().filter(|job| u32::from(job.class.0) == debug).map(hour).collect();
     assert!(debug.iter().all(|hour| (9..20).contains(&(hour % 24)) && hour / 24 % 7 < 5), "outside office hours");
 }
-
-#[test]
-fn demand_is_two_to_three_times_the_cluster_without_a_trend() {
-    let case = scenario("ai2-before", &[]).case(1).expect("a case");
-    assert_eq!(case.users.as_ref().map(|users| users.user_count()), Some(150));
-    let (outcome, _) = play(&case, &policy("priority", "greedy", "priority"));
-    let gpus = |job: JobId| {
-        let job = &outcome.workload.jobs[job.index()];
-        case.catalog.shapes.rows()[job.shape.index()].gpus() as f64
-    };
-    // Outstanding GPU days of each day.
-    let mut days = vec![0.0; 37];
-    let (mut outstanding, mut at) = (0.0, SimTime::ZERO);
-    for (now, fact) in outcome.ledger.iter() {
-        while at < now {
-            let day = at.as_millis() / SimSpan::DAY.as_millis();
-            let until = now.min(SimTime::ZERO + SimSpan::DAY * (day + 1));
-            days[day as usize] += outstanding * until.since(at).as_hours_f64() / 24.0;
-            at = until;
-        }
-        match fact {
-            Fact::Submitted { job } => outstanding += gpus(job),
-            Fact::Ended { job, .. } | Fact::Rejected { job, .. } => outstanding -= gpus(job),
-            _ => {}
-        }
-    }
-    let measured: Vec<f64> = days[7..].iter().map(|day| day / 1024.0).collect();
-    let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
-    let (all, first, last) = (mean(&measured), mean(&measured[..15]), mean(&measured[15..]));
-    assert!((2.0..3.0).contains(&all), "{all}");
-    assert!((last / first - 1.0).abs() < 0.15, "{first}, then {last}");
-}

@@ -7,7 +7,7 @@ use super::squat::Hold;
 use crate::accounts::AccountTree;
 use crate::ids::{AccountId, ClassId, UserId};
 use crate::seed::{self, Purpose};
-use crate::units::{MilliGpu, SimTime};
+use crate::units::{MilliGpu, SimSpan, SimTime};
 use crate::workload::Catalog;
 use crate::workload::class::ClassIds;
 use std::collections::BTreeMap;
@@ -162,6 +162,15 @@ struct Place<'a> {
 }
 
 impl Users {
+    /// The most that jobs of each stream ask for: whom they charge, GPUs, and the longest min runtime they declare.
+    pub fn requests(&self) -> impl Iterator<Item = (AccountId, MilliGpu, Option<SimSpan>)> + '_ {
+        self.streams.iter().map(|stream| {
+            let class = &self.classes[stream.class as usize];
+            let gpus = class.ids.shapes.iter().map(|(_, gpus)| *gpus).max().unwrap_or(MilliGpu::ZERO);
+            let declared = class.plan.spec.min_runtime.as_ref().and_then(|mix| mix.items.iter().copied().max());
+            (stream.account, gpus, declared)
+        })
+    }
     /// Adds the `nth` stream of a class in an account. Streams are dealt to its users in turn, each class from another one on; those
     /// who game have one each.
     fn add(&mut self, plan: &ClassPlan, place: &Place<'_>, nth: u32, catalog: &mut Catalog) {

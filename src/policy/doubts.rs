@@ -1,0 +1,57 @@
+//! Settings that go together but will not do what they seem to: said before a run, as warnings.
+
+use super::{PolicySpec, Stage};
+use crate::engine::Case;
+use crate::ids::AccountId;
+use crate::units::{MilliGpu, SimSpan};
+use std::collections::BTreeMap;
+
+/// The warnings on `spec` over `case`, whose contract is the one that holds under it, a line each.
+///
+/// - A job whose GPUs x protection exceed half of its account's share of the capacity over the lookback: counting that commitment in,
+///   its account hardly ever stands below another, so it may never evict anyone.
+/// - Protection that may last as long as the lookback: within the window there is nothing to compare.
+pub fn doubts(spec: &PolicySpec, case: &Case) -> Vec<String> {
+    let (order, evict) = (spec.choice(Stage::Order), spec.choice(Stage::Evict));
+    let by_commitment = evict.entry == "contract" && evict.knobs.opt_text("legality") == Some("commitment");
+    let slides = order.knobs.opt_text("kernel") == Some("sliding");
+    let Some(lookback) = order.knobs.opt_span("lookback").filter(|_| by_commitment && slides) else { return Vec::new() };
+    let mut lines = Vec::new();
+    if lookback <= case.contract.max_min_runtime {
+        lines.push(format!(
+            "warning: {}: protection may last {} and the lookback is {lookback}: with so short a window turns do not follow shares",
+            spec.name, case.contract.max_min_runtime
+        ));
+    }
+    let mut worst: BTreeMap<AccountId, (u128, MilliGpu, SimSpan)> = BTreeMap::new();
+    for (account, gpus, declared) in requests(case) {
+        let protection = case.contract.protection_with(declared, case.accounts.min_runtime_of(account));
+        let commitment = (gpus * protection).as_raw();
+        let entry = worst.entry(account).or_insert((0, MilliGpu::ZERO, SimSpan::ZERO));
+        *entry = (*entry).max((commitment, gpus, protection));
+    }
+    let capacity = case.cluster.capacity();
+    let mut held_back = worst.iter().filter(|(account, (commitment, ..))| {
+        let share = if account.index() < case.accounts.accounts.len() { case.accounts.share_of_whole(**account) } else { 0.0 };
+        0.5 * share * (capacity * lookback).as_raw() as f64 <= *commitment as f64 && 0 < *commitment
+    });
+    if let Some((account, (_, gpus, protection))) = held_back.next() {
+        let more = held_back.count();
+        let others = if more == 0 { String::new() } else { format!(", nor those of {more} more accounts") };
+        let path = case.catalog.accounts.rows().get(account.index()).map_or("", String::as_str);
+        lines.push(format!(
+            "warning: {}: a job of {} GPUs protected for {protection} may never evict anyone for account `{path}`: more than half of its \
+             share of the lookback{others}",
+            spec.name,
+            gpus.as_gpus_f64()
+        ));
+    }
+    lines
+}
+
+/// What each job asks for: whom it charges, how much, and what it declares; of users who react, the most of each stream.
+fn requests(case: &Case) -> Vec<(AccountId, MilliGpu, Option<SimSpan>)> {
+    let shapes = case.catalog.shapes.rows();
+    let jobs = case.workload.jobs.iter().map(|job| (job.account, shapes[job.shape.index()].capacity(), job.min_runtime));
+    jobs.chain(case.users.iter().flat_map(|users| users.requests())).collect()
+}
