@@ -47,6 +47,7 @@ pub struct Decisions {
     /// How each of `releases` compared with whom it goes for, if the policy says.
     weighings: Vec<Option<Weighing>>,
     node_visits: u64,
+    job_visits: u64,
 }
 
 impl Decisions {
@@ -57,6 +58,7 @@ impl Decisions {
         self.releases.clear();
         self.weighings.clear();
         self.node_visits = 0;
+        self.job_visits = 0;
     }
     /// The proposals, in order.
     pub fn list(&self) -> &[Decision] {
@@ -81,6 +83,14 @@ impl Decisions {
     /// Nodes that placement looked at.
     pub fn node_visits(&self) -> u64 {
         self.node_visits
+    }
+    /// Counts jobs that were compared or considered: heads of the queue's buckets, and those who might leave.
+    pub fn count_jobs(&mut self, jobs: u64) {
+        self.job_visits += jobs;
+    }
+    /// Jobs that were compared or considered.
+    pub fn job_visits(&self) -> u64 {
+        self.job_visits
     }
     fn keep_slots(&mut self, slots: &[Slot]) -> Range<u32> {
         let start = self.slots.len() as u32;

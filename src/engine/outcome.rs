@@ -18,6 +18,8 @@ pub struct Counters {
     pub refused: u64,
     /// Nodes looked at by placement, summed over decisions.
     pub node_visits: u64,
+    /// Jobs compared or considered by the policy: heads of its queue, and those who might leave.
+    pub job_visits: u64,
     /// The longest queue before a pass.
     pub queue_max: u64,
     /// Instants at which the policy still made changes after the most passes.

@@ -303,6 +303,7 @@ impl<'a> Engine<'a> {
             }
             self.counters.passes += 1;
             self.counters.node_visits += decisions.node_visits();
+            self.counters.job_visits += decisions.job_visits();
             if !self.apply(&decisions) {
                 break;
             }

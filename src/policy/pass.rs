@@ -46,6 +46,7 @@ impl Pass<'_, '_> {
     /// The job that comes first of those in `tier` whose bucket `bound` lets in, with an estimate of at most what it says.
     pub fn first(&mut self, tier: Tier, mut bound: impl FnMut(&Context, &Bucket) -> Option<u64>) -> Option<(u32, Queued)> {
         let (ranks, bars) = (self.order.ranks_lanes(), self.order.bars_buckets());
+        self.out.count_jobs(self.context.queue.active().len() as u64);
         let mut heads = std::mem::take(&mut self.context.heads);
         heads.clear();
         let mut best: Option<Head> = None;
@@ -76,6 +77,7 @@ impl Pass<'_, '_> {
     pub fn next(&mut self, tier: Tier) -> Option<(u32, Queued)> {
         let stamp = self.stamp();
         let (active, bars) = (self.evict.is_active(), self.order.bars_buckets());
+        self.out.count_jobs(self.context.queue.active().len() as u64);
         let mut heads = std::mem::take(&mut self.context.heads);
         heads.clear();
         for at in 0..self.context.queue.active().len() {
@@ -239,7 +241,10 @@ impl Pass<'_, '_> {
             weighings: &mut context.weighings,
             claim,
             shadow,
+            considered: 0,
         };
-        self.evict.make_room(&mut room, job)
+        let made = self.evict.make_room(&mut room, job);
+        self.out.count_jobs(room.considered);
+        made
     }
 }

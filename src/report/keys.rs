@@ -217,6 +217,9 @@ pub struct EngineSummary {
     pub decisions: u64,
     /// Nodes looked at by placement.
     pub node_visits: u64,
+    /// Jobs compared or considered: heads of the queue, and those who might leave.
+    #[serde(default)]
+    pub job_visits: u64,
     /// Decisions refused.
     pub refused: u64,
     /// Instants at which the policy still made changes after the most passes.

@@ -232,6 +232,7 @@ impl RunSummary {
                 passes: run.counters.passes,
                 decisions: run.counters.decisions,
                 node_visits: run.counters.node_visits,
+                job_visits: run.counters.job_visits,
                 refused: run.counters.refused,
                 pass_limits: run.counters.pass_limits,
             },

@@ -26,3 +26,21 @@ fn a_decision_looks_at_as_many_nodes_on_a_large_cluster_as_on_a_small_one() {
     let (small, large) = (counters(128, 10_000), counters(12_500, 10_000));
     assert!(visits(large) < 1.5 * visits(small), "{} then {}", visits(small), visits(large));
 }
+
+/// Counts of two days of the Ai2 scenario with so many streams of unallocated work, nearly all of which wait.
+fn with_queue(filler: u64) -> Counters {
+    let settings = [format!("workload.users.filler={filler}"), "run.until=2d".into(), "run.warm_up=1d".into()];
+    let case = scenario("ai2-after", &settings.each_ref().map(|it| it.as_str())).case(1).expect("the scenario is complete");
+    let (outcome, _) = super::reference::play(&case, &super::reference::shipped("budget", &[]));
+    outcome.counters
+}
+
+#[test]
+fn a_pass_under_budgets_looks_at_as_many_jobs_behind_a_long_queue_as_behind_a_short_one() {
+    let (short, long) = (with_queue(5), with_queue(500));
+    assert!(700 < short.queue_max && 90_000 < long.queue_max, "{} and {}", short.queue_max, long.queue_max);
+    let per_pass = |it: Counters| it.job_visits as f64 / it.passes as f64;
+    assert!(per_pass(long) < 1.5 * per_pass(short), "{} then {}", per_pass(short), per_pass(long));
+    let per_decision = |it: Counters| it.node_visits as f64 / it.decisions as f64;
+    assert!(per_decision(long) < 1.5 * per_decision(short), "{} then {}", per_decision(short), per_decision(long));
+}

@@ -348,6 +348,7 @@ impl Evict for Contract {
                 continue;
             }
             self.gather(&case, allocated);
+            room.considered += self.candidates.len() as u64;
             if self.candidates.is_empty() {
                 continue;
             }

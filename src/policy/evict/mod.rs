@@ -98,6 +98,8 @@ pub struct Room<'a, 'v> {
     pub claim: Claim,
     /// Where it must fit, too: what stays free beside a reservation.
     pub shadow: Option<&'a mut Shadow>,
+    /// Counts those who were considered as victims.
+    pub considered: u64,
 }
 
 /// By what right a job asks others to leave.

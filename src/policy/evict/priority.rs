@@ -62,6 +62,7 @@ impl Evict for Priority {
         let (level, submit) = (room.order.level(view, job), view.job(job).submit());
         let mut candidates = std::mem::take(&mut self.candidates);
         candidates.clear();
+        room.considered += room.running.len() as u64;
         for running in room.running.iter() {
             let victim = running.job;
             let it = view.job(victim);
