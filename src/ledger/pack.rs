@@ -196,7 +196,7 @@ impl Codec {
             self.at = self.at.checked_add(get(from)?)?;
         }
         let variant = tag & VARIANT;
-        if tag & SAME_JOB == 0 && (variant < JOBLESS || WEIGHED <= variant) {
+        if tag & SAME_JOB == 0 && !(JOBLESS..WEIGHED).contains(&variant) {
             let job = i64::from(self.job).checked_add(unzigzag(get(from)?))?;
             self.job = u32::try_from(job).ok()?;
         }

@@ -6,8 +6,9 @@ use crate::facts::Fact;
 use crate::ids::{AccountId, JobId};
 use crate::registry::Entry;
 use crate::units::{GpuTime, MilliGpu, SimSpan, SimTime};
+use crate::usage::{Kernel, Meter};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 
 /// Time held by those at or below their share.
 pub(super) const ENTRY: Entry<Build> = Entry {
@@ -24,45 +25,6 @@ pub(super) const ENTRY: Entry<Build> = Entry {
 /// How often an attempt that goes on past its protection is judged again (our choice: it is kept at every decision, and hours are what
 /// owed and delivered are counted in).
 const KEPT: SimSpan = SimSpan::HOUR;
-
-/// Charged time of one account: a sum that grows at a rate, and what it was at earlier changes of the rate.
-#[derive(Clone, Default)]
-struct Meter {
-    rate: MilliGpu,
-    at: SimTime,
-    sum: GpuTime,
-    /// (when, sum, rate from then on), within the lookback; the first may lie before it.
-    past: VecDeque<(SimTime, GpuTime, MilliGpu)>,
-}
-
-impl Meter {
-    fn sum_at(&self, at: SimTime) -> GpuTime {
-        self.sum + self.rate * at.since(self.at)
-    }
-    fn turn(&mut self, at: SimTime, rate: MilliGpu, lookback: SimSpan) {
-        self.sum = self.sum_at(at);
-        (self.at, self.rate) = (at, rate);
-        self.past.push_back((at, self.sum, rate));
-        self.forget(at, lookback);
-    }
-    /// Drops what no later window can begin in.
-    fn forget(&mut self, at: SimTime, lookback: SimSpan) {
-        let from = at.as_millis().saturating_sub(lookback.as_millis());
-        while self.past.get(1).is_some_and(|next| next.0.as_millis() <= from) {
-            self.past.pop_front();
-        }
-    }
-    /// What was charged in the lookback before `at`.
-    fn recent(&mut self, at: SimTime, lookback: SimSpan) -> GpuTime {
-        self.forget(at, lookback);
-        let from = SimTime::from_millis(at.as_millis().saturating_sub(lookback.as_millis()));
-        let before = match self.past.front() {
-            Some(&(turned, sum, rate)) if turned <= from => sum + rate * from.since(turned),
-            _ => GpuTime::ZERO,
-        };
-        self.sum_at(at) - before
-    }
-}
 
 struct Impact {
     meters: Vec<Meter>,
@@ -84,7 +46,7 @@ impl Impact {
     fn new(scene: &Scene<'_>) -> Impact {
         let accounts = scene.account_count();
         Impact {
-            meters: vec![Meter::default(); accounts],
+            meters: vec![Meter::new(Kernel::Sliding(scene.case.lookback)); accounts],
             shares: (0..accounts).map(|row| scene.share(AccountId::from_index(row))).collect(),
             counts: vec![false; scene.lives.len()],
             holding: MilliGpu::ZERO,
@@ -97,10 +59,10 @@ impl Impact {
     }
 
     /// Whether the account is at or below its share at `at`: charged <= share x capacity x elapsed, at most the lookback.
-    fn is_owed(&mut self, scene: &Scene<'_>, account: AccountId, at: SimTime) -> bool {
+    fn is_owed(&self, scene: &Scene<'_>, account: AccountId, at: SimTime) -> bool {
         let elapsed = at.since(SimTime::ZERO).min(self.lookback);
         let due = self.shares[account.index()] * (scene.capacity * elapsed).as_raw() as f64;
-        self.meters[account.index()].recent(at, self.lookback).as_raw() as f64 <= due
+        self.meters[account.index()].usage(at).as_raw() as f64 <= due
     }
 
     /// Judges an attempt: whether it counts until it is judged again.
@@ -179,33 +141,13 @@ impl Metric for Impact {
         };
         let account = scene.job(job).account;
         let charged = scene.level(account).charged;
-        if self.meters[account.index()].rate != charged {
-            self.meters[account.index()].turn(at, charged, self.lookback);
+        if self.meters[account.index()].rate() != charged {
+            self.meters[account.index()].turn(at, charged);
         }
         self.settle(scene, job);
     }
 
     fn close(&mut self, _scene: &Scene<'_>, out: &mut Measured) {
         out.impact = share(self.good, self.held);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_meter_remembers_the_lookback() {
-        let mut meter = Meter::default();
-        let day = |n: u64| SimTime::ZERO + SimSpan::DAY * n;
-        let week = SimSpan::DAY * 7;
-        meter.turn(day(0), MilliGpu::from_gpus(1), week);
-        meter.turn(day(2), MilliGpu::from_gpus(3), week);
-        meter.turn(day(4), MilliGpu::ZERO, week);
-        let gpu_days = |n: u64| MilliGpu::from_gpus(n) * SimSpan::DAY;
-        assert_eq!(meter.recent(day(4), week), gpu_days(8));
-        assert_eq!(meter.recent(day(8), week), gpu_days(7));
-        assert_eq!(meter.recent(day(10), week), gpu_days(3));
-        assert_eq!(meter.recent(day(12), week), GpuTime::ZERO);
     }
 }

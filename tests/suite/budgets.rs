@@ -354,7 +354,7 @@ fn check_weighing(
         (weighing.after[1], judge.ratio(mine, value + extra, at)),
     ] {
         match (said.get(), found) {
-            (Some(said), Some(found)) => prop_assert!((said - found.min(4294.967_294)).abs() < 1e-6 * found.max(1.0) + 1e-6),
+            (Some(said), Some(found)) => prop_assert!((said - found.min(4_294.967_294)).abs() < 1e-6 * found.max(1.0) + 1e-6),
             (said, found) => prop_assert_eq!(said.is_some(), found.is_some()),
         }
     }

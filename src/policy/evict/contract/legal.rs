@@ -8,7 +8,6 @@ use crate::policy::evict::Claim;
 use crate::policy::order::Order;
 use crate::policy::standing::{Row, Standing, compare_by_weight};
 use crate::units::{MilliGpu, SimSpan, SimTime};
-use std::cell::RefCell;
 use std::cmp::Ordering;
 
 /// By what victims are legal.
@@ -165,28 +164,29 @@ impl<'a> Case<'a> {
 /// something changes.
 #[derive(Debug, Default)]
 pub(super) struct Slack {
-    /// By row: (largest commitment with which a side may still be taken from, its open capacity), largest first.
-    by_row: RefCell<Vec<Option<Vec<(u128, u64)>>>>,
+    by_row: Vec<Option<Offers>>,
 }
+
+/// By account: the largest commitment with which it may still be taken from, and its open capacity; largest first.
+type Offers = Vec<(u128, u64)>;
 
 impl Slack {
     pub(super) fn forget(&mut self) {
-        self.by_row.get_mut().iter_mut().for_each(|it| *it = None);
+        self.by_row.iter_mut().for_each(|it| *it = None);
     }
     /// Capacity past protection that the newcomer may take, in milli-GPU; not less than what it finds.
-    pub(super) fn reach(&self, case: &Case<'_>, holders: &Holders) -> u64 {
+    pub(super) fn reach(&mut self, case: &Case<'_>, holders: &Holders) -> u64 {
         let own = if case.within { holders.open_of(case.row) } else { 0 };
         if case.legality != Legality::Commitment || case.claim == Claim::Override {
             return holders.open_milli();
         }
-        let mut by_row = self.by_row.borrow_mut();
-        if by_row.len() <= case.row as usize {
-            by_row.resize(case.row as usize + 1, None);
+        if self.by_row.len() <= case.row as usize {
+            self.by_row.resize(case.row as usize + 1, None);
         }
-        let slack = by_row[case.row as usize].get_or_insert_with(|| {
+        let slack = self.by_row[case.row as usize].get_or_insert_with(|| {
             let others = holders.open().filter(|(row, _)| *row != case.row);
             let all = others.filter_map(|(row, _)| Some((case.slack(row)?, holders.open_of(row))));
-            let mut all: Vec<(u128, u64)> = all.collect();
+            let mut all: Offers = all.collect();
             all.sort_unstable_by_key(|it| std::cmp::Reverse(it.0));
             all
         });
