@@ -4,7 +4,7 @@
 use crate::accounts::AccountTree;
 use crate::cluster::ClusterSpec;
 use crate::ids::AccountId;
-use crate::units::{SimSpan, SimTime};
+use crate::units::{MilliGpu, SimSpan, SimTime};
 use crate::workload::behave::{Crowd, Users};
 use crate::workload::{Catalog, Replay, Source, Workload};
 use std::sync::Arc;
@@ -55,6 +55,8 @@ pub struct Contract {
     pub default_min_runtime: SimSpan,
     /// How jobs that declare none count.
     pub undeclared: Undeclared,
+    /// Most GPUs that unallocated work of an account holds at once; `None`: no limit.
+    pub unallocated_max: Option<MilliGpu>,
 }
 
 impl Default for Contract {
@@ -64,6 +66,7 @@ impl Default for Contract {
             max_min_runtime: SimSpan::HOUR * 8,
             default_min_runtime: SimSpan::ZERO,
             undeclared: Undeclared::Unallocated,
+            unallocated_max: None,
         }
     }
 }

@@ -11,7 +11,40 @@ use std::collections::BTreeMap;
 /// - A job whose GPUs x protection exceed half of its account's share of the capacity over the lookback: counting that commitment in,
 ///   its account hardly ever stands below another, so it may never evict anyone.
 /// - Protection that may last as long as the lookback: within the window there is nothing to compare.
+/// - A window or half-life of zero, which remembers nothing; and one that the chosen kernel does not read.
 pub fn doubts(spec: &PolicySpec, case: &Case) -> Vec<String> {
+    let mut lines = of_kernel(spec);
+    lines.extend(of_commitments(spec, case));
+    lines
+}
+
+/// What is remembered of usage.
+fn of_kernel(spec: &PolicySpec) -> Vec<String> {
+    let knobs = &spec.choice(Stage::Order).knobs;
+    let Some(kernel) = knobs.opt_text("kernel") else { return Vec::new() };
+    let mut lines = Vec::new();
+    let half_life = knobs.opt_span("half_life");
+    let reads = |name: &str| match name {
+        "lookback" => matches!(kernel, "sliding" | "tumbling") || (kernel == "decay" && half_life.is_none()),
+        _ => kernel == "decay",
+    };
+    for name in ["lookback", "half_life"] {
+        if knobs.opt_span(name) == Some(SimSpan::ZERO) && reads(name) {
+            lines.push(format!(
+                "warning: {}: `order.{name}` of 0 remembers no usage at all: accounts are compared by commitments, else by submit time",
+                spec.name
+            ));
+        }
+    }
+    let given = spec.choice(Stage::Order).entry;
+    if half_life.is_some() && kernel != "decay" && given == "fair-share" {
+        lines.push(format!("warning: {}: `order.half_life` says nothing with kernel = {kernel}", spec.name));
+    }
+    lines
+}
+
+/// Commitments against the window.
+fn of_commitments(spec: &PolicySpec, case: &Case) -> Vec<String> {
     let (order, evict) = (spec.choice(Stage::Order), spec.choice(Stage::Evict));
     let by_commitment = evict.entry == "contract" && evict.knobs.opt_text("legality") == Some("commitment");
     let slides = order.knobs.opt_text("kernel") == Some("sliding");

@@ -85,6 +85,12 @@ pub const CONTRACT_KNOBS: &[Knob] = &[
     Knob::optional("max_min_runtime", "longest protection whatever a job declares", Kind::SPAN_OR_UNLIMITED),
     Knob::optional("default_min_runtime", "min runtime of allocated jobs that declare none", Kind::SPAN),
     Knob::optional("undeclared", "how jobs that declare no min runtime count", Kind::Choice(&["unallocated", "allocated"])),
+    Knob::optional(
+        "unallocated_gpus_max",
+        "most GPUs that unallocated work of one account holds at once; unset: no limit",
+        Kind::Int { min: 0, max: 1 << 32 },
+    )
+    .unit("GPUs"),
 ];
 
 /// One implementation and its knobs.

@@ -135,9 +135,13 @@ pub struct Standing {
 }
 
 impl Standing {
+    /// The node of an account.
+    pub const fn row_of_account(account: AccountId) -> Row {
+        account.0 + 1
+    }
     /// The node to which a job is charged.
     pub fn row_of(&mut self, job: JobView<'_>) -> Row {
-        let leaf = job.account().0 + 1;
+        let leaf = Standing::row_of_account(job.account());
         if !self.by_user {
             return leaf;
         }
@@ -178,7 +182,11 @@ impl Standing {
     }
     /// The node to which a waiting job will be charged; `None` if it never entered a lane.
     pub fn row_of_waiting(&self, job: JobView<'_>) -> Option<Row> {
-        if self.by_user { self.members.get(&(job.account(), job.user())).copied() } else { Some(job.account().0 + 1) }
+        if self.by_user {
+            self.members.get(&(job.account(), job.user())).copied()
+        } else {
+            Some(Standing::row_of_account(job.account()))
+        }
     }
     /// The least that a start of each node with waiting allocated work would commit it to.
     pub fn least_pending(&self) -> impl Iterator<Item = (Row, u128)> {

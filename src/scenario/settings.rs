@@ -3,7 +3,7 @@
 use crate::engine::{Case, Contract, EngineSpec, Protection, Undeclared, Unresumable};
 use crate::form::{Fault, Faults, Filled};
 use crate::registry::{Knobs, Value};
-use crate::units::{SimSpan, SimTime};
+use crate::units::{MilliGpu, SimSpan, SimTime};
 use std::sync::Arc;
 
 /// `[engine]`, with the cut of `[run]`.
@@ -42,6 +42,10 @@ pub fn contract(knobs: &Knobs, base: Contract) -> Contract {
             Some(_) => Undeclared::Unallocated,
             None => base.undeclared,
         },
+        unallocated_max: knobs
+            .opt_int("unallocated_gpus_max")
+            .map(|gpus| MilliGpu::from_gpus(gpus as u64))
+            .or(base.unallocated_max),
     }
 }
 

@@ -86,6 +86,18 @@ fn unallocated_work_fills_what_is_left_and_leaves_at_once() {
 }
 
 #[test]
+fn unallocated_work_of_an_account_may_be_limited() {
+    let mut bench = Bench::new(1, 4).accounts(&[("a", None, 1.0), ("b", None, 1.0)]).jobs(
+        "F at 0: 1 gpus 3 s min 0 s account a | G at 0: 2 gpus 3 s min 0 s account a | H at 0: 1 gpus 2 s min 0 s account a | \
+         I at 0: 1 gpus 4 s min 0 s account b",
+    );
+    bench.contract.unallocated_max = Some(schedlab::units::MilliGpu::from_gpus(2));
+    let outcome = bench.run(&budget("greedy", SimSpan::DAY, SimSpan::from_secs(300)));
+    // G would be a third and a fourth GPU of a, so H passes it.
+    assert_eq!(super::bench::timeline(&bench, &outcome), "FFFGGG\nIIII..\nHH.GGG\n......");
+}
+
+#[test]
 fn within_an_account_priority_decides_and_never_across() {
     let bench = Bench::new(1, 1).accounts(&[("a", None, 1.0), ("b", None, 1.0)]).jobs(
         "A at 0: 1 gpus 4 s min 1 s account a | B at 1: 1 gpus 2 s min 1 s account a priority 5 | \
@@ -143,6 +155,32 @@ fn a_large_head_is_promised_the_end_of_protection_and_short_work_passes_it() {
     assert_eq!(promises, [(1, Fact::Noted { job: JobId(1), note: promised })]);
     let starts = starts(&outcome);
     assert_eq!(starts[..3], [(0, 0), (2, 2), (10, 1)]);
+}
+
+#[test]
+fn settings_that_will_not_do_what_they_seem_to_are_warned_of() {
+    use schedlab::policy::doubts;
+    let bench = Bench::new(1, 8)
+        .accounts(&[("small", None, 1.0), ("large", None, 9.0)])
+        .jobs("A at 0: 8 gpus 40000 s min 28800 s account small | B at 0: 1 gpus 9 s min 9 s account large");
+    let said = |rule: &PolicySpec, cap: u64| {
+        let mut bench = bench.clone();
+        bench.contract.max_min_runtime = SimSpan::from_secs(cap);
+        doubts(rule, &bench.case())
+    };
+    let rule = |lookback: SimSpan| budget("greedy", lookback, SimSpan::from_secs(300));
+    // 64 GPU hours against half of a tenth of 8 GPUs x 7 days, which is 67.2.
+    assert_eq!(said(&rule(SimSpan::DAY * 7), 8 * HOUR), Vec::<String>::new());
+    let six_days = said(&rule(SimSpan::DAY * 6), 8 * HOUR);
+    assert!(six_days.len() == 1 && six_days[0].contains("may never evict anyone for account `small`"), "{six_days:?}");
+    assert_eq!(said(&rule(SimSpan::DAY * 6), HOUR), Vec::<String>::new(), "the cap makes it short enough");
+    let short = said(&rule(SimSpan::HOUR * 8), 8 * HOUR);
+    assert!(short[0].contains("protection may last 8h and the lookback is 8h"), "{short:?}");
+    let zero = said(&rule(SimSpan::ZERO), HOUR);
+    assert!(zero[0].contains("remembers no usage at all"), "{zero:?}");
+    let mut without = rule(SimSpan::DAY * 6).with(Stage::Evict, "nobody");
+    without.name = "orders only".into();
+    assert_eq!(said(&without, 8 * HOUR), Vec::<String>::new());
 }
 
 /// One leaf's history as the facts tell it: a change of rate at each instant.

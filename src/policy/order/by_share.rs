@@ -32,13 +32,16 @@ pub(super) trait Rule: Send {
 pub(super) struct ByShare<R> {
     standing: Standing,
     listens: bool,
+    /// Whether unallocated work is limited.
+    limits: bool,
     rule: R,
 }
 
 impl<R: Rule + 'static> ByShare<R> {
     /// The order before anything ran.
     pub(super) fn boxed(standing: Standing, case: &Case, rule: R) -> Box<dyn Order> {
-        Box::new(ByShare { standing, listens: !case.share_changes.is_empty(), rule })
+        let (listens, limits) = (!case.share_changes.is_empty(), case.contract.unallocated_max.is_some());
+        Box::new(ByShare { standing, listens, limits, rule })
     }
 }
 
@@ -68,6 +71,14 @@ impl<R: Rule> Order for ByShare<R> {
             Tier::Allocated if heads.len() == 1 => 0,
             Tier::Allocated => self.rule.best(&mut self.standing, view, heads),
         }
+    }
+    fn admits(&self, view: &View<'_>, job: JobId) -> bool {
+        let it = view.job(job);
+        let Some(most) = view.contract().unallocated_max.filter(|_| !it.is_allocated()) else { return true };
+        self.standing.unallocated(Standing::row_of_account(it.account())) + it.shape().capacity() <= most
+    }
+    fn bars_buckets(&self) -> bool {
+        self.limits
     }
     fn standing(&self) -> Option<&Standing> {
         Some(&self.standing)

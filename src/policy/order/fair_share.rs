@@ -2,15 +2,14 @@
 //!
 //! Work that declared a min runtime of zero is unallocated: charged to nobody, and served last.
 
-use super::{Build, Head, Order};
+use super::by_share::{ByShare, Rule};
+use super::{Build, Head};
 use crate::engine::{JobView, View};
-use crate::facts::{Fact, QueueReason};
+use crate::facts::QueueReason;
 use crate::ids::JobId;
-use crate::policy::context::Turn;
 use crate::policy::queue::{Key, Tier};
 use crate::policy::standing::{Compare, FAMILY_KNOBS, Shares, Standing};
 use crate::registry::{Entry, Kind, Knob};
-use crate::units::SimTime;
 
 const KNOBS: &[Knob] = &[
     FAMILY_KNOBS[0],
@@ -44,13 +43,17 @@ pub const ENTRY: Entry<Build> = Entry {
     build: |knobs, case| {
         let compare = if knobs.text("compare") == "flat" { Compare::Flat } else { Compare::Tree };
         let shares = Shares { compare, by_user: knobs.text("level") == "user", ..Shares::new(knobs) };
-        Box::new(FairShare { standing: Standing::new(shares, case), listens: !case.share_changes.is_empty() })
+        ByShare::boxed(Standing::new(shares, case), case, FairShare)
     },
 };
 
-struct FairShare {
-    standing: Standing,
-    listens: bool,
+/// Whoever got least of its share, commitments counted in.
+struct FairShare;
+
+impl Rule for FairShare {
+    fn best(&mut self, standing: &mut Standing, view: &View<'_>, heads: &[Head]) -> usize {
+        standing.first(view.now(), Tier::Allocated, heads)
+    }
 }
 
 /// The place of a job within its account: by priority, then submit time. Unallocated work has no priority, and one that was evicted
@@ -62,38 +65,4 @@ pub(super) fn key_within(id: JobId, job: JobView<'_>) -> Key {
     }
     let since = if job.queue_reason() == QueueReason::Submitted { job.submit() } else { job.queued_at() };
     Key { rank: 0, then: since.as_millis(), job: id }
-}
-
-impl Order for FairShare {
-    fn listens(&self) -> bool {
-        self.listens
-    }
-    fn observe(&mut self, _at: SimTime, fact: &Fact) {
-        self.standing.stale |= matches!(fact, Fact::ShareChanged { .. });
-    }
-    fn begin(&mut self, view: &View<'_>) -> bool {
-        self.standing.begin(view);
-        false
-    }
-    fn lane(&mut self, _id: JobId, job: JobView<'_>) -> u32 {
-        self.standing.lane(job)
-    }
-    fn key(&self, id: JobId, job: JobView<'_>) -> Key {
-        key_within(id, job)
-    }
-    fn ranks_lanes(&self) -> bool {
-        true
-    }
-    fn best(&mut self, view: &View<'_>, tier: Tier, heads: &[Head]) -> usize {
-        self.standing.first(view.now(), tier, heads)
-    }
-    fn standing(&self) -> Option<&Standing> {
-        Some(&self.standing)
-    }
-    fn standing_mut(&mut self) -> Option<&mut Standing> {
-        Some(&mut self.standing)
-    }
-    fn turned(&mut self, view: &View<'_>, turn: Turn) {
-        self.standing.turned(view, turn);
-    }
 }
