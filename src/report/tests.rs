@@ -345,6 +345,7 @@ fn the_summary_keeps_its_keys() {
             "passes": 4,
             "decisions": 4,
             "node_visits": 9,
+            "job_visits": 0,
             "refused": 0,
             "pass_limits": 0
           },
@@ -381,7 +382,9 @@ fn the_summary_keeps_its_keys() {
                 "max": 0.0,
                 "censored": 0
               },
-              "preempted": 1
+              "preempted": 1,
+              "completed": 0,
+              "goodput_gpu_h": 0.0
             }
           },
           "interruptible_gpus": {
@@ -575,14 +578,15 @@ fn a_result_is_written_whole() {
     assert_eq!(of_share, [Some(46.0 / 60.0), Some(1.0)]);
     let evictions = read(&target.join("priority/7/evictions.parquet"));
     let text = |name: &str| evictions.column(name).unwrap().str().unwrap().get(0).map(String::from);
-    let found = ["victim", "victim_account", "by", "by_account", "reason", "level"].map(text);
-    let expected = [Some("B"), Some("b"), Some("C"), Some("a/a1"), Some("for_job"), None].map(|it| it.map(String::from));
+    let found = ["victim", "victim_account", "by", "by_account", "reason"].map(text);
+    let expected = [Some("B"), Some("b"), Some("C"), Some("a/a1"), Some("for_job")].map(|it| it.map(String::from));
     assert_eq!(found, expected);
     let number = |name: &str| evictions.column(name).unwrap().f64().unwrap().get(0);
     assert_eq!(
         ["at_s", "held_s", "gpus", "lost_s", "by_ratio_after"].map(number),
         [Some(2.0), Some(2.0), Some(4.0), Some(0.0), None]
     );
+    assert_eq!(evictions.column("level").unwrap().u32().unwrap().get(0), None, "priorities are not compared in the tree");
     assert_eq!((evictions.height(), evictions.column("victim_allocated").unwrap().bool().unwrap().get(0)), (1, Some(true)));
 
     // Again, with less: the older result goes, and equal runs give equal bytes.

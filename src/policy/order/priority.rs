@@ -77,7 +77,7 @@ impl Priority {
     }
     fn limit(&self, account: AccountId) -> Option<MilliGpu> {
         // Accounts that the tree does not name are owed nothing that a limit could be a multiple of.
-        let by_share = self.limits.get(account.index()).copied();
+        let by_share = self.share.and_then(|_| self.limits.get(account.index()).copied());
         match (self.gpus_max, by_share) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
