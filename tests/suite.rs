@@ -12,6 +12,8 @@ mod budgets;
 mod cases;
 #[path = "suite/drives.rs"]
 mod drives;
+#[path = "suite/experiments.rs"]
+mod experiments;
 #[path = "suite/growth.rs"]
 mod growth;
 #[path = "suite/orders.rs"]

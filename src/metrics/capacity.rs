@@ -1,13 +1,14 @@
 //! How much of the cluster was there, and how much of that was held.
 
 use super::{Availability, Build, Measured, Metric, Scene};
+use crate::ids::AccountId;
 use crate::registry::Entry;
-use crate::units::{GpuTime, SimTime};
+use crate::units::{GpuTime, MilliGpu, SimTime};
 
 /// Capacity over time.
 pub(super) const ENTRY: Entry<Build> = Entry {
     name: "capacity",
-    about: "availability, occupancy, share of unallocated work, outstanding GPUs",
+    about: "availability, occupancy, share of unallocated work, outstanding GPUs (all, and of allocated work)",
     source: "ours",
     knobs: &[],
     needs: &[],
@@ -22,6 +23,7 @@ struct Capacity {
     held: GpuTime,
     charged: GpuTime,
     pending: GpuTime,
+    pending_charged: GpuTime,
 }
 
 impl Metric for Capacity {
@@ -31,6 +33,8 @@ impl Metric for Capacity {
         self.held += scene.held * span;
         self.charged += scene.charged * span;
         self.pending += scene.pending * span;
+        let levels = (0..scene.account_count()).map(|row| scene.level(AccountId::from_index(row)).pending);
+        self.pending_charged += levels.sum::<MilliGpu>() * span;
     }
 
     fn close(&mut self, scene: &Scene<'_>, out: &mut Measured) {
@@ -40,6 +44,7 @@ impl Metric for Capacity {
             occupancy: share(self.held, self.healthy),
             unallocated_share: share(self.held - self.charged, self.held),
             outstanding: share(self.held + self.pending, all),
+            outstanding_allocated: share(self.charged + self.pending_charged, all),
         };
     }
 }

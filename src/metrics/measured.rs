@@ -201,6 +201,27 @@ pub struct DrainFigures {
     pub kept: GpuTime,
 }
 
+/// Promises made in the measured span: kept, late for a reason, withdrawn or open; these add up.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PromiseFigures {
+    /// Jobs that were promised a time, once for each stay in the queue.
+    pub made: u64,
+    /// Started by then.
+    pub kept: u64,
+    /// Late, though enough could have been interrupted: it was not its turn by fair share.
+    pub missed_not_its_turn: u64,
+    /// Late because what stood in its way was protected.
+    pub missed_protected: u64,
+    /// Late by no more than it took those to leave who were told to go in time.
+    pub late_leaving: u64,
+    /// The job was over before it started.
+    pub withdrawn: u64,
+    /// Still to come when the run ended.
+    pub open: u64,
+    /// From the time promised to the start, in seconds, of those that were late; censored where the run ended first.
+    pub late: Spread,
+}
+
 /// Interactive sessions: measured jobs of the classes that the scenario names, once they started.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SessionFigures {
@@ -240,6 +261,8 @@ pub struct Availability {
     pub unallocated_share: Option<f64>,
     /// Mean of queued and running GPUs, over capacity.
     pub outstanding: Option<f64>,
+    /// The same of allocated jobs alone.
+    pub outstanding_allocated: Option<f64>,
 }
 
 /// Free GPUs that the task mix cannot use as they lie, over the measured span.
@@ -321,6 +344,8 @@ pub struct Measured {
     pub drains: Option<DrainFigures>,
     /// Interactive sessions; `None` if no job is one.
     pub sessions: Option<SessionFigures>,
+    /// Times promised to jobs that wait; `None` if there were none.
+    pub promises: Option<PromiseFigures>,
     /// Offered load: GPU time of all jobs that were not refused, over submission span x capacity.
     pub load: Option<f64>,
     /// Simulated against observed waits, if the trace holds observed starts.

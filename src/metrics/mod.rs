@@ -17,6 +17,7 @@ mod interruptible;
 mod load;
 mod measured;
 mod preemption;
+mod promises;
 mod rows;
 mod scene;
 mod sessions;
@@ -35,7 +36,7 @@ pub use evictions::EvictionRow;
 pub use fragmentation::{Free, Pod, Typical};
 pub use measured::{
     AccountFigures, Availability, BehaviourFigures, ClassFigures, Delivered, DrainFigures, Failures, Fidelity, Fragmentation,
-    JobCounts, Levels, Measured, Preemption, SessionFigures, TierFigures, TopLevel, WindowCliff,
+    JobCounts, Levels, Measured, Preemption, PromiseFigures, SessionFigures, TierFigures, TopLevel, WindowCliff,
 };
 pub use rows::{AttemptEnd, AttemptRow, JobRow, Recorded, TimelineRow, record};
 pub use scene::{Level, Life, Scene, Stage};
@@ -79,6 +80,7 @@ pub const METRICS: &[&Entry<Build>] = &[
     &load::ENTRY,
     &fidelity::ENTRY,
     &behaviour::ENTRY,
+    &promises::ENTRY,
 ];
 
 /// What is known of every metric, for lists.

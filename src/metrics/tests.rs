@@ -49,6 +49,8 @@ fn figures_of_a_preemption() {
     check_near(found.capacity.unallocated_share, 1.0);
     // B wants its 4 GPUs from 2 s to 6 s.
     check_near(found.capacity.outstanding, (66.0 + 16.0) / 80.0);
+    // None of them declares a min runtime.
+    check_near(found.capacity.outstanding_allocated, 0.0);
     // Offered from 0 to 2 s on 8 GPUs.
     check_near(found.load, 66.0 / 16.0);
     assert_eq!((found.utilization, found.fidelity), (None, None));

@@ -160,6 +160,27 @@ pub struct DrainsSummary {
     pub kept_gpu_h: Option<f64>,
 }
 
+/// Times promised to jobs that wait: kept, late for a reason, withdrawn or open; these add up to `made`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PromisesSummary {
+    /// Jobs promised a time, once for each stay in the queue.
+    pub made: u64,
+    /// Started by then.
+    pub kept: u64,
+    /// Late: enough could have been interrupted, but it was not its turn by fair share.
+    pub missed_not_its_turn: u64,
+    /// Late: what stood in its way was protected.
+    pub missed_protected: u64,
+    /// Late: those who left for it were told in time and had not gone.
+    pub late_leaving: u64,
+    /// Over before it started.
+    pub withdrawn: u64,
+    /// Still to come at the end of the run.
+    pub open: u64,
+    /// From the time promised to the start, of those that were late.
+    pub late_s: SpreadSummary,
+}
+
 /// Interactive sessions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SessionsSummary {

@@ -28,8 +28,8 @@ pub use humane::duration;
 pub use inputs::inputs;
 pub use keys::{
     AccountSummary, ClassSummary, DeliveredBySummary, DrainsSummary, EngineSummary, FailureSummary, FidelitySummary,
-    FragmentationSummary, JobsSummary, LevelsSummary, PerJobSummary, PreemptionSummary, SessionsSummary, SpreadSummary,
-    TierSummary, WindowCliffSummary,
+    FragmentationSummary, JobsSummary, LevelsSummary, PerJobSummary, PreemptionSummary, PromisesSummary, SessionsSummary,
+    SpreadSummary, TierSummary, WindowCliffSummary,
 };
 pub use parquet::write_tables;
 pub use render::{summary_md, terminal};

@@ -5,8 +5,8 @@
 use super::behaviour::{BehaviourSummary, TopLevelSummary};
 use super::keys::{
     AccountSummary, ClassSummary, DeliveredBySummary, DrainsSummary, EngineSummary, FailureSummary, FidelitySummary,
-    FragmentationSummary, JobsSummary, LevelsSummary, PerJobSummary, PreemptionSummary, SessionsSummary, SpreadSummary,
-    TierSummary, WindowCliffSummary,
+    FragmentationSummary, JobsSummary, LevelsSummary, PerJobSummary, PreemptionSummary, PromisesSummary, SessionsSummary,
+    SpreadSummary, TierSummary, WindowCliffSummary,
 };
 use crate::engine::Counters;
 use crate::metrics::{ClassFigures, Fidelity, Levels, Measured, Quantile, Spread, TierFigures};
@@ -128,6 +128,12 @@ pub struct RunSummary {
     /// Whether what accounts receive by day swings with the lookback.
     #[serde(default)]
     pub window_cliff: WindowCliffSummary,
+    /// Mean of queued and running GPUs of allocated jobs over capacity.
+    #[serde(default)]
+    pub outstanding_allocated: Option<f64>,
+    /// Times promised to jobs that wait; null if there were none.
+    #[serde(default)]
+    pub promises: Option<PromisesSummary>,
 }
 
 impl Summary {
@@ -266,6 +272,17 @@ impl RunSummary {
                 lag_d: it.window_cliff.lag_days,
                 autocorrelation: round(it.window_cliff.autocorrelation),
             },
+            outstanding_allocated: round(it.capacity.outstanding_allocated),
+            promises: it.promises.as_ref().map(|promises| PromisesSummary {
+                made: promises.made,
+                kept: promises.kept,
+                missed_not_its_turn: promises.missed_not_its_turn,
+                missed_protected: promises.missed_protected,
+                late_leaving: promises.late_leaving,
+                withdrawn: promises.withdrawn,
+                open: promises.open,
+                late_s: spread(&promises.late),
+            }),
         }
     }
 }

@@ -630,11 +630,12 @@ fn the_documentation_names_every_figure() {
     let mut summary = summary();
     let run = &mut summary.runs[1];
     (run.drains, run.sessions) = (Some(DrainsSummary::default()), Some(SessionsSummary::default()));
+    run.promises = Some(PromisesSummary::default());
     let text = serde_json::to_value(&run).unwrap();
     let named = |key: &str| docs.contains(&format!("`{key}`")) || docs.contains(&format!("`{key}."));
     for (key, value) in text.as_object().unwrap() {
         assert!(["policy", "seed"].contains(&key.as_str()) || named(key), "docs/metrics.md does not name `{key}`");
-        let own = ["drains", "sessions", "window_cliff", "preemption"].contains(&key.as_str());
+        let own = ["drains", "sessions", "window_cliff", "preemption", "promises"].contains(&key.as_str());
         for inner in value.as_object().filter(|_| own).into_iter().flat_map(|it| it.keys()) {
             let plain =
                 ["events", "jobs", "per_job_max", "per_1000_gpu_h", "interruptions", "autocorrelation"].contains(&inner.as_str());
