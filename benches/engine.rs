@@ -6,12 +6,15 @@ use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, 
 use schedlab::accounts::AccountTree;
 use schedlab::cluster::{Buckets, Cluster, ClusterSpec, ModelSpec, NodeSpec, Preference, Shape, TaskRequest, gang};
 use schedlab::engine::{Case, Contract, EngineSpec, Undeclared, Unwatched, run};
+use schedlab::form::Setting;
 use schedlab::ids::{ModelId, NodeId, PoolId};
 use schedlab::policy::{PolicySpec, Stage};
+use schedlab::scenario::Scenario;
 use schedlab::seed::{Draws, Purpose};
 use schedlab::units::{SimSpan, SimTime};
 use schedlab::workload::{Catalog, Job, Workload};
 use std::hint::black_box;
+use std::path::Path;
 use std::sync::Arc;
 
 fn cluster(nodes: usize, gpus: u8) -> ClusterSpec {
@@ -83,6 +86,31 @@ fn runs(c: &mut Criterion) {
     group.finish();
 }
 
+/// Users who react under budgets: three days and 37 of `ai2-after`, by the greedy and by the contract fill.
+fn budgets(c: &mut Criterion) {
+    let mut group = c.benchmark_group("budget");
+    group.sample_size(10);
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/ai2-after.toml");
+    for (until, warm_up) in [("3d", "1d"), ("37d", "7d")] {
+        let settings = [format!("run.until={until}"), format!("run.warm_up={warm_up}")];
+        let settings = settings.each_ref().map(|text| Setting::parse("--set", text).expect("a setting"));
+        let scenario = Scenario::load(&file, &settings).expect("the scenario ships");
+        let case = scenario.case(1).expect("the scenario is complete");
+        for fill in ["greedy", "contract"] {
+            let spec = PolicySpec::named("bench").with(Stage::Order, "fair-share").with(Stage::Evict, "contract");
+            let spec = spec.with(Stage::Fill, fill).with(Stage::Place, "best-fit");
+            group.bench_function(BenchmarkId::new(fill, until), |b| {
+                b.iter_batched(
+                    || spec.build(&case).expect("the stages go together"),
+                    |mut policy| run(&case, case.source(), &mut *policy, &mut Unwatched).counters,
+                    BatchSize::PerIteration,
+                )
+            });
+        }
+    }
+    group.finish();
+}
+
 /// One task placed and taken back on a cluster nine tenths full at random, index included.
 fn placement(c: &mut Criterion) {
     let mut group = c.benchmark_group("placement");
@@ -116,5 +144,5 @@ fn placement(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, runs, placement);
+criterion_group!(benches, runs, budgets, placement);
 criterion_main!(benches);
