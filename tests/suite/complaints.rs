@@ -322,10 +322,11 @@ fn segment_8h() {
     let (completed, lost) = done("budget");
     assert!(completed == 0 && 2700.0 < lost, "{completed} done, {lost} GPU hours lost");
     assert_eq!(done("cap-24h"), (17, 0.0));
-    // A turn of `a` lasts as long as both min runtimes: with 1 h of `b`, 20 h are done from a cap of 19 h on.
-    for (cap, some) in [("16h", false), ("18h", false), ("19h", true)] {
+    // A turn of `a` lasts as long as both min runtimes, but for the first: with 1 h of `b`, 20 h are done from a cap of 19 h on. Below
+    // that it is what the window forgets that may make a turn longer.
+    for (cap, expected) in [("12h", 0), ("15h", 4), ("16h", 0), ("19h", 16), ("20h", 17)] {
         let scenario = complaint("segment-8h", &[&format!("contract.max_min_runtime={cap}")]);
-        assert_eq!(0 < play(&scenario, "budget", 1).class("inference").completed, some, "{cap}");
+        assert_eq!(play(&scenario, "budget", 1).class("inference").completed, expected, "{cap}");
     }
 }
 
@@ -559,11 +560,11 @@ fn inflate() {
         let it = seen.figures.by_account.iter().find(|it| it.account == account).expect("an account");
         it.wait.mean.expect("jobs")
     };
-    for seed in 1..=3 {
+    for seed in 1..=5 {
         let (gaming, honest) = (at("priority", true, seed), at("priority", false, seed));
         let top = gaming.figures.scheduled_at_top.clone().expect("users have levels");
         let last = top.by_day[14..].iter().flatten().sum::<f64>() / 7.0;
-        assert!(top.level == 20 && 0.95 < last, "seed {seed}: {last} of what runs is at the top");
+        assert!(top.level == 20 && 0.94 < last, "seed {seed}: {last} of what runs is at the top");
         for account in ["c", "d"] {
             let (before, after) = (honest.delivered(account), gaming.delivered(account));
             assert!(after < 0.15 * before, "seed {seed}: {account} starves: {before}, then {after} GPU hours");
@@ -574,8 +575,8 @@ fn inflate() {
         for account in ["c", "d"] {
             let delivered = gaming.delivered(account) / honest.delivered(account) - 1.0;
             let waits = wait(&gaming, account) / wait(&honest, account) - 1.0;
-            assert!(delivered.abs() < 0.01, "seed {seed}: {account} is delivered {delivered:+} of what it was");
-            assert!(waits.abs() < 0.06, "seed {seed}: waits of {account} change by {waits:+}");
+            assert!(delivered.abs() < 0.003, "seed {seed}: {account} is delivered {delivered:+} of what it was");
+            assert!(waits.abs() < 0.04, "seed {seed}: waits of {account} change by {waits:+}");
         }
         for account in ["a", "b"] {
             assert!(
