@@ -10,6 +10,8 @@ mod bench;
 mod budgets;
 #[path = "suite/cases.rs"]
 mod cases;
+#[path = "suite/complaints.rs"]
+mod complaints;
 #[path = "suite/drives.rs"]
 mod drives;
 #[path = "suite/experiments.rs"]

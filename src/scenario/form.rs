@@ -32,7 +32,13 @@ pub const SCENARIO: Form = Form {
 const RUN: Form = Form::of(
     "what is run, how often, and what is measured",
     &[
-        Knob::new("policies", "names or files of the policies compared; `--policy` replaces them", NAMES, "fcfs"),
+        Knob::new(
+            "policies",
+            "names or files of the policies compared; a name is looked up in `policies/` beside the scenario, in that of the project, \
+             and among those that ship. `--policy` replaces them",
+            NAMES,
+            "fcfs",
+        ),
         Knob::new("seed", "the first seed", Kind::COUNT, "1"),
         Knob::new("seeds", "how many seeds, counted up from the first", Kind::Int { min: 1, max: 100_000 }, "1"),
         Knob::optional("until", "the run is cut at this time; unset: it goes on until nothing is left to happen", SPAN_POSITIVE),

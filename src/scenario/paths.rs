@@ -26,9 +26,9 @@ impl Folders {
         let root = if root.as_os_str().is_empty() { PathBuf::from(".") } else { root };
         Folders { here, root }
     }
-    /// The folder of policy files beside the scenario's own.
-    pub fn policies(&self) -> PathBuf {
-        self.root.join("policies")
+    /// Folders of policy files, the first one going before: `policies/` in the scenario's own folder, and that of the project.
+    pub fn policies(&self) -> [PathBuf; 2] {
+        [self.here.join("policies"), self.root.join("policies")]
     }
     /// The file that `text` names, from the scenario's own folder.
     ///

@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::form::{Fault, Faults, Filled, Form, Node, Part, Place, Setting, SourceText, Tree, check};
 use crate::policy::{CONTRACT_KNOBS, Choice, PolicySpec, Stage};
 use crate::registry::{Info, Kind, Knob, Knobs};
+use crate::units::SimSpan;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -78,15 +79,15 @@ enum Found {
     Shipped(&'static str),
 }
 
-/// A path if it ends in `.toml` or such a file exists; else a name beside the scenario, then one that ships.
+/// A path if it ends in `.toml` or such a file exists; else a name beside the scenario or in its project, then one that ships.
 fn locate(name: &str, folders: &Folders) -> Option<Found> {
     let path = Path::new(name);
     if name.ends_with(".toml") || path.is_file() {
         return Some(Found::File(path.to_path_buf()));
     }
-    let beside = folders.policies().join(format!("{name}.toml"));
-    if beside.is_file() {
-        return Some(Found::File(beside));
+    let beside = folders.policies().map(|folder| folder.join(format!("{name}.toml")));
+    if let Some(file) = beside.into_iter().find(|file| file.is_file()) {
+        return Some(Found::File(file));
     }
     SHIPPED.iter().find(|(it, _)| *it == name).map(|(_, text)| Found::Shipped(text))
 }
@@ -99,7 +100,8 @@ pub fn exists(name: &str, folders: &Folders) -> bool {
 /// Names of the policies that can be found, shipped ones included, in order of name.
 pub fn known(folders: &Folders) -> Vec<String> {
     let mut names: Vec<String> = SHIPPED.iter().map(|(name, _)| (*name).to_owned()).collect();
-    for entry in std::fs::read_dir(folders.policies()).into_iter().flatten().flatten() {
+    let files = folders.policies().into_iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
+    for entry in files {
         let path = entry.path();
         if path.extension().is_some_and(|ending| ending == "toml") {
             names.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
@@ -187,7 +189,20 @@ pub fn check_policies(mut drafts: Vec<Draft>, settings: &[Setting], notes: &mut 
         }
     }
     let specs: Vec<PolicySpec> = drafts.iter().filter_map(|draft| read(draft, &mut faults)).collect();
+    notes.extend(specs.iter().filter_map(forgets));
     if faults.is_empty() { Ok(specs) } else { Err(faults.into()) }
+}
+
+/// A warning where an order by share remembers nothing: a 0 may be meant as "off" or "never forget".
+fn forgets(spec: &PolicySpec) -> Option<String> {
+    let knobs = &spec.stages[Stage::Order as usize].knobs;
+    let (knob, span) = match (knobs.opt_text("kernel")?, knobs.opt_span("half_life")) {
+        ("decay", Some(half_life)) => ("half_life", half_life),
+        ("decay" | "sliding" | "tumbling", _) => ("lookback", knobs.opt_span("lookback")?),
+        _ => return None,
+    };
+    let name = &spec.name;
+    (span == SimSpan::ZERO).then(|| format!("warning: {name}: with {knob} = 0 past usage does not count"))
 }
 
 /// The policy that a draft says; `None` if something is wrong with it.

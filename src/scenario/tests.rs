@@ -188,6 +188,50 @@ fn a_job_that_may_never_progress_is_warned_of() {
 }
 
 #[test]
+fn a_policy_beside_the_scenario_goes_before_that_of_the_project() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = folder.path().join("scenarios/group/policies");
+    let common = folder.path().join("policies");
+    for (folder, fill) in [(&own, "strict"), (&common, "greedy")] {
+        std::fs::create_dir_all(folder).unwrap();
+        std::fs::write(folder.join("mine.toml"), format!("fill = \"{fill}\"")).unwrap();
+    }
+    std::fs::write(common.join("common.toml"), "fill = \"easy\"").unwrap();
+    let folders = Folders::of(&folder.path().join("scenarios/group/s.toml"));
+    let source = std::sync::Arc::new(crate::form::SourceText { name: "s.toml".into(), text: "mine".into() });
+    let place = crate::form::Place::new(&source, 0..4);
+    let fill = |name: &str| {
+        let draft = find_policy(name, &place, &folders, &mut crate::form::Faults::new()).unwrap();
+        let specs = policies::check_policies(vec![draft], &[], &mut Vec::new()).unwrap();
+        specs[0].stages[crate::policy::Stage::Fill as usize].entry
+    };
+    assert_eq!(["mine", "common", "fcfs", "easy"].map(fill), ["strict", "easy", "strict", "easy"]);
+    assert!(policies::known(&folders).contains(&"mine".into()));
+}
+
+#[test]
+fn an_order_that_remembers_nothing_is_warned_of() {
+    let source = std::sync::Arc::new(crate::form::SourceText { name: "s.toml".into(), text: "budget".into() });
+    let place = crate::form::Place::new(&source, 0..6);
+    let folders = Folders::of(std::path::Path::new("s.toml"));
+    let notes = |settings: &[&str]| {
+        let draft = find_policy("budget", &place, &folders, &mut crate::form::Faults::new()).unwrap();
+        let settings: Vec<Setting> = settings.iter().map(|text| Setting::parse("--set", text).unwrap()).collect();
+        let mut notes = Vec::new();
+        policies::check_policies(vec![draft], &settings, &mut notes).unwrap();
+        notes
+    };
+    assert_eq!(notes(&["order.lookback=0"]), ["warning: budget: with lookback = 0 past usage does not count"]);
+    assert_eq!(
+        notes(&["order.kernel=decay", "order.half_life=0"]),
+        ["warning: budget: with half_life = 0 past usage does not count"]
+    );
+    for quiet in [&["order.lookback=1h"][..], &["order.kernel=none", "order.lookback=0"], &["order.half_life=0"]] {
+        assert_eq!(notes(quiet), [""; 0], "{quiet:?}");
+    }
+}
+
+#[test]
 fn random_drains_are_drawn_for_each_seed() {
     let text = format!(
         "{NODES}[cluster.drains]\nevery = \"2d\"\nfirst = \"1d\"\n[engine]\nrepair = \"4h\"\nhuman_after = \"6h\"\n\
