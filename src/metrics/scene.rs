@@ -317,7 +317,8 @@ impl<'a> Scene<'a> {
                 life.first_start = life.first_start.min(at);
                 life.attempts += 1;
                 life.charged = life.allocated;
-                life.protected_until = at.after(self.case.contract.protection(life.declared));
+                let queue = self.accounts.min_runtime_of(self.workload.jobs[job.index()].account);
+                life.protected_until = at.after(self.case.contract.protection_with(life.declared, queue));
             }
             Fact::Preempted { job, lost, .. } => {
                 self.stop(job, lost);

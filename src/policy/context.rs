@@ -217,8 +217,12 @@ impl Context {
         let heard = std::mem::take(&mut self.heard);
         for &(at, job) in &heard {
             let it = view.job(job);
-            let status = Known::of(view, it);
+            let mut status = Known::of(view, it);
             let before = self.known(job);
+            if (before.phase, status.phase) == (Phase::Granted, Phase::Granted) {
+                // What was expected when it was granted stands until it starts.
+                status.ends = before.ends;
+            }
             if before == status && status.phase != Phase::Queued {
                 continue;
             }
@@ -276,11 +280,12 @@ impl Context {
     }
     /// Takes up a start that was just proposed, as if the engine had agreed.
     pub fn propose_start(&mut self, view: &View<'_>, job: JobId) -> Turn {
-        let ends = view.now().after(ends_after(view, view.job(job)));
-        let first = self.proposed_slots.len() as u32;
-        self.proposed_slots.extend_from_slice(&self.slots);
         let evicts = self.releases.iter().any(|release| matches!(release, Release::Job(_)));
         let granted = evicts && SimSpan::ZERO < view.eviction_latency();
+        let latency = if granted { view.eviction_latency() } else { SimSpan::ZERO };
+        let ends = view.now().after(latency).after(ends_after(view, view.job(job)));
+        let first = self.proposed_slots.len() as u32;
+        self.proposed_slots.extend_from_slice(&self.slots);
         self.proposed.push(Proposed { job, slots: first..self.proposed_slots.len() as u32, granted });
         self.queue.remove(job);
         self.start_running(ends, job);

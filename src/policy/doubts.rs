@@ -1,7 +1,7 @@
 //! Settings that go together but will not do what they seem to: said before a run, as warnings.
 
 use super::{PolicySpec, Stage};
-use crate::engine::Case;
+use crate::engine::{Case, Protection};
 use crate::ids::AccountId;
 use crate::units::{MilliGpu, SimSpan};
 use std::collections::BTreeMap;
@@ -14,7 +14,26 @@ use std::collections::BTreeMap;
 /// - A window or half-life of zero, which remembers nothing; and one that the chosen kernel does not read.
 pub fn doubts(spec: &PolicySpec, case: &Case) -> Vec<String> {
     let mut lines = of_kernel(spec);
+    lines.extend(of_contract(spec, case));
     lines.extend(of_commitments(spec, case));
+    lines
+}
+
+/// What is said of the contract and not read.
+fn of_contract(spec: &PolicySpec, case: &Case) -> Vec<String> {
+    let mut lines = Vec::new();
+    let global = matches!(case.contract.protect, Protection::Global(_));
+    if case.contract.protect == Protection::Global(SimSpan::ZERO) {
+        lines.push(format!("warning: {}: `contract.protection = \"global\"` without `exempt_time` protects nothing", spec.name));
+    }
+    if !global && spec.contract.opt_span("exempt_time").is_some() {
+        lines.push(format!("warning: {}: `contract.exempt_time` says nothing without `protection = \"global\"`", spec.name));
+    }
+    let shares =
+        Stage::Order.infos().iter().any(|info| info.name == spec.choice(Stage::Order).entry && info.provides.contains(&"shares"));
+    if case.contract.unallocated_max.is_some() && !shares {
+        lines.push(format!("warning: {}: only orders by share read `contract.unallocated_gpus_max`", spec.name));
+    }
     lines
 }
 
@@ -36,8 +55,8 @@ fn of_kernel(spec: &PolicySpec) -> Vec<String> {
             ));
         }
     }
-    let given = spec.choice(Stage::Order).entry;
-    if half_life.is_some() && kernel != "decay" && given == "fair-share" {
+    let by_default = ["fair-tree", "classic", "multifactor"].contains(&spec.choice(Stage::Order).entry);
+    if half_life.is_some() && kernel != "decay" && !by_default {
         lines.push(format!("warning: {}: `order.half_life` says nothing with kernel = {kernel}", spec.name));
     }
     lines

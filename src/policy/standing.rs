@@ -207,8 +207,12 @@ impl Standing {
     }
     /// How long a start of `job` counts as committed.
     pub fn span_of(&self, job: JobView<'_>) -> SimSpan {
-        let protection = if self.commits { job.protection() } else { SimSpan::ZERO };
-        protection.max(self.min_turn).max(self.entry_penalty)
+        let protection = if self.commits { self.shield_of(job) } else { SimSpan::ZERO };
+        protection.max(self.entry_penalty)
+    }
+    /// How long a start of `job` cannot be made to leave for allocated work.
+    pub fn shield_of(&self, job: JobView<'_>) -> SimSpan {
+        job.protection().max(self.min_turn)
     }
     /// What a start of `job` would commit its account to.
     pub fn commitment_of(&self, job: JobView<'_>) -> GpuTime {
@@ -236,12 +240,12 @@ impl Standing {
     /// A job turned.
     pub fn turned(&mut self, view: &View<'_>, turn: Turn) {
         let it = view.job(turn.job);
-        if self.tracks_pending && it.is_allocated() {
+        if self.tracks_pending {
             let (row, wanted) = (self.row_of(it), self.commitment_of(it).as_raw());
             if let Some((row, before)) = self.waits.remove(&turn.job) {
                 self.pending.entry(row).or_default().remove(&(before, turn.job));
             }
-            if turn.to == Phase::Queued {
+            if turn.to == Phase::Queued && it.is_allocated() {
                 self.pending.entry(row).or_default().insert((wanted, turn.job));
                 self.waits.insert(turn.job, (row, wanted));
             }

@@ -52,6 +52,7 @@ pub(super) fn parts(summary: &Summary, reader: Reader) -> Vec<Part> {
     parts.extend(say.budgets());
     parts.extend(say.preemption());
     parts.extend(say.drains());
+    parts.extend(say.promises());
     parts.extend(say.sessions());
     parts.extend(say.fidelity());
     parts.extend(say.notes());

@@ -190,6 +190,28 @@ impl<'a> Say<'a> {
         vec![Part::Heading("Drains".into()), table]
     }
 
+    /// Times promised to large jobs.
+    pub(super) fn promises(&self) -> Vec<Part> {
+        if self.summary.runs.iter().all(|run| run.promises.is_none()) {
+            return Vec::new();
+        }
+        let table = self.table(
+            false,
+            &[
+                ("made", Unit::Count, |run| Some(run.promises.as_ref()?.made as f64)),
+                ("kept", Unit::Count, |run| Some(run.promises.as_ref()?.kept as f64)),
+                ("not its turn", Unit::Count, |run| Some(run.promises.as_ref()?.missed_not_its_turn as f64)),
+                ("protected", Unit::Count, |run| Some(run.promises.as_ref()?.missed_protected as f64)),
+                ("leaving", Unit::Count, |run| Some(run.promises.as_ref()?.late_leaving as f64)),
+                ("late p50", Unit::Seconds, |run| run.promises.as_ref()?.late_s.p50),
+                ("late max", Unit::Seconds, |run| run.promises.as_ref()?.late_s.max),
+            ],
+        );
+        let what = "Times promised to large jobs. Broken ones: enough could have been interrupted but it was not its turn; what stood in \
+                    its way was protected; those who left for it had been told in time and had not gone.";
+        vec![Part::Heading("Promises".into()), Part::Text(what.into()), table]
+    }
+
     /// Interactive sessions.
     pub(super) fn sessions(&self) -> Vec<Part> {
         if self.summary.runs.iter().all(|run| run.sessions.is_none()) {

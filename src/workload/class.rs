@@ -132,6 +132,17 @@ pub struct ClassIds {
 }
 
 impl ClassSpec {
+    /// The longest min runtime that its jobs may declare.
+    pub fn min_runtime_max(&self) -> Option<SimSpan> {
+        let declared = self.min_runtime.as_ref()?.items.iter().copied().max()?;
+        let checkpoint = self.checkpoint.items.iter().copied().max().unwrap_or(SimSpan::ZERO);
+        let least = self.above_checkpoint.map_or(SimSpan::ZERO, |margin| checkpoint + margin);
+        Some(if declared == SimSpan::ZERO { declared } else { declared.max(least) })
+    }
+    /// The highest priority of its jobs.
+    pub fn priority_max(&self) -> i32 {
+        self.priority.items.iter().copied().max().unwrap_or(0)
+    }
     /// A class from checked values of [`KNOBS`]; `None` if `fault` has heard of any that cannot be used.
     pub fn read(knobs: &Knobs, fault: &mut dyn FnMut(&'static str, &str)) -> Option<ClassSpec> {
         let gpus = Mix::parse(knobs.text("gpus"), |text| text.parse().ok().filter(|&gpus: &u32| gpus <= 1 << 16));

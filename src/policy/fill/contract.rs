@@ -6,6 +6,7 @@
 //! be made to leave; how often it is broken, and why, is noted in the ledger.
 
 use super::{Build, Fill};
+use crate::engine::Status;
 use crate::facts::{Miss, Note};
 use crate::ids::JobId;
 use crate::policy::context::Running;
@@ -46,6 +47,7 @@ pub const ENTRY: Entry<Build> = Entry {
                 _ => Claim::Overdue,
             },
             head: None,
+            starting: None,
             shadow: Shadow::default(),
             releases: Vec::new(),
         })
@@ -64,6 +66,8 @@ struct Contract {
     from: MilliGpu,
     overdue: Claim,
     head: Option<Head>,
+    /// One whose start was proposed and may yet be called off.
+    starting: Option<Head>,
     shadow: Shadow,
     /// Who can be made to leave when, kept as a buffer.
     releases: Vec<Running>,
@@ -75,6 +79,7 @@ impl Fill for Contract {
             // What is kept for the head may be used by work that leaves for it at once.
             return super::greedy::start_all(pass, tier);
         }
+        self.take_back(pass);
         if self.head.is_some_and(|head| pass.context.queue.place(head.job).is_none()) {
             // It was withdrawn: what it kept from others is theirs.
             self.head = None;
@@ -89,8 +94,8 @@ impl Fill for Contract {
             let Some(head) = self.head else {
                 let tried = pass.start(id);
                 if tried != Tried::Started {
-                    if tried == Tried::Full && self.from <= pass.view.job(id).shape().capacity() {
-                        self.promise(pass, id);
+                    let large = tried == Tried::Full && self.from <= pass.view.job(id).shape().capacity();
+                    if large && self.promise(pass, id) {
                         beside = Beside::Unknown;
                         pass.context.queue.pass_over(at, job);
                     } else {
@@ -121,13 +126,26 @@ enum Beside {
 }
 
 impl Contract {
-    /// Promises a job the earliest time by which enough of what runs is past its protection.
-    fn promise(&mut self, pass: &mut Pass<'_, '_>, job: JobId) {
+    /// Promises a job the earliest time by which enough of what runs is past its protection. Returns whether there is one: while
+    /// nodes are closed it may be that no release would do.
+    fn promise(&mut self, pass: &mut Pass<'_, '_>, job: JobId) -> bool {
         let at = self.reserve(pass, job).0;
         self.shadow.undo(pass.context);
+        if at == SimTime::NEVER {
+            return false;
+        }
         self.head = Some(Head { job, promised: at, missed: false });
-        if at != SimTime::NEVER {
-            pass.out.note(job, Note::Promised(at));
+        pass.out.note(job, Note::Promised(at));
+        true
+    }
+    /// A head whose start was refused, or called off with a node, has its place and its promise back.
+    fn take_back(&mut self, pass: &Pass<'_, '_>) {
+        let Some(head) = self.starting else { return };
+        if pass.context.queue.place(head.job).is_some() {
+            self.head.get_or_insert(head);
+            self.starting = None;
+        } else if pass.view.job(head.job).status() != Status::Granting {
+            self.starting = None;
         }
     }
     fn reserve(&mut self, pass: &Pass<'_, '_>, job: JobId) -> (SimTime, u64) {
@@ -141,6 +159,7 @@ impl Contract {
         let claim = if due { self.overdue } else { Claim::Plain };
         if pass.may_start(head.job, claim) && pass.start_by(head.job, claim, None) == Tried::Started {
             self.head = None;
+            self.starting = Some(head);
             return;
         }
         if head.promised < now && !head.missed {
@@ -155,7 +174,7 @@ impl Contract {
     fn start_past(&mut self, pass: &mut Pass<'_, '_>, job: Queued, head: Head, beside: &mut Beside) -> Tried {
         let view = pass.view;
         let it = view.job(job.key.job);
-        let protected = pass.order.standing().map_or_else(|| it.protection(), |standing| standing.span_of(it));
+        let protected = pass.order.standing().map_or_else(|| it.protection(), |standing| standing.shield_of(it));
         let gives_way = view.now().after(view.eviction_latency()).after(protected);
         if gives_way <= head.promised {
             return pass.start(job.key.job);

@@ -62,7 +62,8 @@ pub const ENTRY: Entry<Build> = Entry {
     timed: true,
     build: |knobs, case| {
         let standing = standing(knobs, case);
-        let highest = case.workload.jobs.iter().map(|job| i64::from(job.priority)).max().unwrap_or(1).max(1);
+        let of_users = case.users.iter().filter_map(|users| users.priority_max());
+        let highest = case.workload.jobs.iter().map(|job| job.priority).chain(of_users).max().map_or(1, i64::from).max(1);
         let rule = Multifactor {
             weights: Weights::new(knobs),
             qos_max: knobs.opt_int("qos_max").unwrap_or(highest),

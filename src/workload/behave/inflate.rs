@@ -15,6 +15,10 @@ pub struct Inflate {
 }
 
 impl Inflate {
+    /// The highest level that it rises to.
+    pub(super) fn top(&self) -> i32 {
+        self.levels.last().copied().unwrap_or(i32::MIN)
+    }
     pub(super) fn read(knobs: &Knobs, fault: &mut dyn FnMut(&'static str, &str)) -> Option<Inflate> {
         let level = |value: &Value| match value {
             Value::Int(level) => i32::try_from(*level).ok(),

@@ -167,9 +167,20 @@ impl Users {
         self.streams.iter().map(|stream| {
             let class = &self.classes[stream.class as usize];
             let gpus = class.ids.shapes.iter().map(|(_, gpus)| *gpus).max().unwrap_or(MilliGpu::ZERO);
-            let declared = class.plan.spec.min_runtime.as_ref().and_then(|mix| mix.items.iter().copied().max());
+            let declared = match &class.plan.conduct {
+                Conduct::Longest(longest) if self.behave => Some(longest.span()),
+                _ => class.plan.spec.min_runtime_max(),
+            };
             (stream.account, gpus, declared)
         })
+    }
+    /// The highest priority that any of them may ask for; `None` of nobody.
+    pub fn priority_max(&self) -> Option<i32> {
+        let of = |class: &Class| match &class.plan.conduct {
+            Conduct::Inflate(inflate) => class.plan.spec.priority_max().max(inflate.top()),
+            _ => class.plan.spec.priority_max(),
+        };
+        self.classes.iter().map(of).max()
     }
     /// Adds the `nth` stream of a class in an account. Streams are dealt to its users in turn, each class from another one on; those
     /// who game have one each.
@@ -179,7 +190,7 @@ impl Users {
         let path = &catalog.accounts.rows()[place.account.index()];
         let first = seed::text(class) % u64::from(place.crowd);
         let (name, own) = if behaviour.is_gaming() {
-            (format!("{path}-{class}{}", nth + 1), 0)
+            (format!("{path}-{class}-{}", nth + 1), 0)
         } else {
             let user = (first + u64::from(nth)) % u64::from(place.crowd);
             (format!("{path}-u{}", user + 1), nth / place.crowd)

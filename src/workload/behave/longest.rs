@@ -15,6 +15,10 @@ impl Longest {
     pub(super) fn read(knobs: &Knobs) -> Longest {
         Longest { span: knobs.span("longest") }
     }
+    /// What it declares.
+    pub(super) fn span(&self) -> SimSpan {
+        self.span
+    }
     /// Declares it for `job`.
     pub(super) fn declare(&self, job: &mut Job) {
         job.min_runtime = Some(self.span);

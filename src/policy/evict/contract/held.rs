@@ -216,9 +216,12 @@ impl Holders {
     pub(super) fn releases(&self, view: &View<'_>, out: &mut Vec<Running>) {
         let now = view.now();
         let first = out.len();
+        // Where protection depends on who asks, what holds against most is counted on.
+        let protected = |job: JobId| view.job(job).started_at().after(view.job(job).protection());
+        let least = |job: JobId| if self.by_pair { protected(job).max(now) } else { now };
         out.extend(self.unallocated.iter().map(|&job| Running { ends: now, job }));
-        out.extend(self.open.iter().flatten().map(|&job| Running { ends: now, job }));
-        out.extend(self.shielded.iter().map(|it| Running { ends: it.at, job: it.job }));
+        out.extend(self.open.iter().flatten().map(|&job| Running { ends: least(job), job }));
+        out.extend(self.shielded.iter().map(|it| Running { ends: it.at.max(least(it.job)), job: it.job }));
         out.extend(self.granted.iter().map(|(&job, &ends)| Running { ends, job }));
         out[first..].sort_unstable();
     }

@@ -226,11 +226,14 @@ pub(super) fn next_crossing(standing: &Standing, view: &View<'_>, holders: &Hold
             };
             earliest(until.min(other_until));
             // (value + extra + pace t) x weight of theirs <= (other + other_pace t) x weight of mine
-            let (of_mine, of_theirs) = (standing.weight(mine) as f64, standing.weight(theirs) as f64);
-            let gap = (standing.value(mine, now) + extra) as f64 * of_theirs - standing.value(theirs, now) as f64 * of_mine;
-            let closing = other_pace as f64 * of_mine - pace as f64 * of_theirs;
-            if 0.0 < gap && 0.0 < closing {
-                earliest(now.after(SimSpan::from_millis(libm::ceil(gap / closing).min(1e15) as u64)));
+            let whole = |value: u128| i128::try_from(value).unwrap_or(i128::MAX);
+            let (of_mine, of_theirs) = (whole(standing.weight(mine)), whole(standing.weight(theirs)));
+            let ahead = whole(standing.value(mine, now) + extra).saturating_mul(of_theirs);
+            let gap = ahead.saturating_sub(whole(standing.value(theirs, now)).saturating_mul(of_mine));
+            let closing = (i128::from(other_pace) * of_mine).saturating_sub(i128::from(pace) * of_theirs);
+            if 0 < gap && 0 < closing {
+                let span = (gap / closing).saturating_add(i128::from(gap % closing != 0));
+                earliest(now.after(SimSpan::from_millis(u64::try_from(span).unwrap_or(u64::MAX))));
             }
         }
     }
