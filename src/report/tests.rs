@@ -401,9 +401,7 @@ fn the_summary_keeps_its_keys() {
           "window_cliff": {
             "lag_d": 7,
             "autocorrelation": null
-          },
-          "outstanding_allocated": 0.0,
-          "promises": null
+          }
         }
       ]
     }
