@@ -177,6 +177,12 @@ fn one(spec: &PolicySpec, case: &Case, args: &RunArgs, bars: &Bars, writer: &Wri
         let times = outcome.counters.pass_limits;
         bars.note(&format!("warning: {} still made changes after the most passes, at {times} instants", spec.name));
     }
+    if outcome.counters.gave_up {
+        bars.note(&format!(
+            "warning: {}, seed {}: cut at {}: jobs only took each other's place, and none could keep what it had done",
+            spec.name, case.seed, outcome.end
+        ));
+    }
     writer.run(&spec.name, &case, &outcome).map_err(unwritten)?;
     let run = Run {
         policy: spec.name.clone(),

@@ -11,6 +11,7 @@ use crate::workload::{Arrival, Extra, Job};
 
 impl Engine<'_> {
     pub(super) fn arrive(&mut self, arrival: Arrival) {
+        self.vain = 0;
         match arrival {
             Arrival::Submit(job, extra) => self.submit(job, extra),
             Arrival::Amend(job, change) => self.amend(job, change),
@@ -152,6 +153,7 @@ impl Engine<'_> {
         let row = self.jobs.row_mut(job);
         row.status = Status::Over;
         row.completed = reason == EndReason::Completed;
+        self.vain = 0;
         self.over += 1;
         self.tell(&Fact::Ended { job, reason, lost });
         self.release_dependants(job, reason == EndReason::Completed);

@@ -131,7 +131,10 @@ impl Engine<'_> {
         let now = self.now;
         let row = self.jobs.row_mut(job);
         let resumable = row.job.resumable;
+        let before = row.durable;
         let lost = row.stop(now, if resumable { Keep::Checkpoints } else { Keep::Nothing });
+        let gained = before < row.durable;
+        self.vain = if gained { 0 } else { self.vain + 1 };
         self.vacate(job);
         self.in_flight -= 1;
         self.tell(&Fact::Preempted { job, by, reason, lost });

@@ -24,6 +24,8 @@ pub struct Counters {
     pub queue_max: u64,
     /// Instants at which the policy still made changes after the most passes.
     pub pass_limits: u64,
+    /// Whether the run was cut since jobs only took each other's place and none got anything done.
+    pub gave_up: bool,
 }
 
 /// Where a run stands, for progress bars.

@@ -25,6 +25,9 @@ const TIMED_PASSES: u64 = 8;
 /// Instants in a row at which a policy may only shuffle an idle cluster about before the run ends; two at which it does nothing.
 const IDLE_WAKES: u32 = 1000;
 
+/// Preemptions in a row after which a run in which nobody gets anything done is cut: it would go on for ever.
+const VAIN_MAX: u32 = 100_000;
+
 /// Everything that changes during a run.
 pub(super) struct Engine<'a> {
     pub(super) case: &'a Case,
@@ -70,6 +73,8 @@ pub(super) struct Engine<'a> {
     /// Wake-ups in flight, later ones that an earlier one overtook included.
     pub(super) wakes: usize,
     pub(super) scratch: Vec<Slot>,
+    /// Preemptions in a row since anyone came, was done, or left something durable.
+    pub(super) vain: u32,
     decisions: Decisions,
     pub(super) pass_ns: Vec<u32>,
 }
@@ -143,6 +148,7 @@ impl<'a> Engine<'a> {
             next_wake: SimTime::NEVER,
             wakes: 0,
             scratch: Vec::new(),
+            vain: 0,
             decisions: Decisions::default(),
             pass_ns: Vec::new(),
         }
@@ -201,6 +207,11 @@ impl<'a> Engine<'a> {
                 }
             }
             let changed = self.ask(watch);
+            if VAIN_MAX <= self.vain && self.source.peek().is_none() {
+                self.counters.gave_up = true;
+                self.tell(&Fact::Cut);
+                return;
+            }
             // Nothing runs, nothing comes, and asking again starts nothing: the rest waits for ever.
             let idle = only_wakes && self.in_flight == 0;
             idle_wakes = if idle { idle_wakes + if changed { 1 } else { IDLE_WAKES / 2 } } else { 0 };

@@ -404,7 +404,9 @@ fn the_summary_keeps_its_keys() {
           "window_cliff": {
             "lag_d": 7,
             "autocorrelation": null
-          }
+          },
+          "outstanding_allocated": 1.025,
+          "promises": null
         }
       ]
     }

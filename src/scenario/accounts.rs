@@ -3,7 +3,7 @@
 use super::paths::Folders;
 use crate::accounts::AccountTree;
 use crate::engine::ShareChange;
-use crate::form::{Fault, Faults, Filled, Node, Place, Tree};
+use crate::form::{Fault, Faults, Filled, Node, Place, SourceText, Tree};
 use crate::ids::AccountId;
 use crate::units::{SimSpan, SimTime, parse_span};
 use crate::workload::{Catalog, Table, Workload};
@@ -45,7 +45,7 @@ impl Plan {
             if !table.free().is_empty() {
                 faults.push(Fault::new("accounts stand both here and in a file").at(place, "expected one of the two"));
             } else if let Some(path) = folders.file(text, place, faults)
-                && let Err(message) = plan.read_file(&path)
+                && let Err(message) = plan.read_file(&path.display().to_string(), &path, faults)
             {
                 faults.push(Fault::new(format!("`{text}`: {message}")).at(place, "expected columns `account` and `share`"));
             }
@@ -110,35 +110,49 @@ impl Plan {
         }
     }
 
-    /// Reads a CSV file of accounts, parents in any order.
-    fn read_file(&mut self, path: &std::path::Path) -> Result<(), String> {
-        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_path(path).map_err(|error| error.to_string())?;
+    /// Reads a CSV file of accounts, parents in any order. Every row that is wrong is a fault of its own.
+    fn read_file(&mut self, name: &str, path: &std::path::Path, faults: &mut Faults) -> Result<(), String> {
+        let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+        let source = Arc::new(SourceText { name: name.to_owned(), text });
+        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).flexible(true).from_reader(source.text.as_bytes());
         let header = reader.headers().map_err(|error| error.to_string())?.clone();
         let column = |name: &str| header.iter().position(|it| it == name).ok_or(format!("line 1: there is no column `{name}`"));
         let (account, share) = (column("account")?, column("share")?);
-        let mut rows: BTreeMap<String, (f64, u64)> = BTreeMap::new();
+        let mut rows: BTreeMap<String, (f64, Place)> = BTreeMap::new();
         for record in reader.records() {
             let record = record.map_err(|error| error.to_string())?;
-            let line = record.position().map_or(0, csv::Position::line);
-            let path = record[account].to_owned();
-            let value: Option<f64> = record[share].parse().ok().filter(|it| (0.0..=SHARE_MAX).contains(it));
-            let value = value.ok_or(format!("line {line}: share `{}` is not a number from 0 to {SHARE_MAX}", &record[share]))?;
-            if path.is_empty() || path.split('/').any(str::is_empty) {
-                return Err(format!("line {line}: `{path}` is not the path of an account"));
+            let (path, value) = (record.get(account).unwrap_or(""), record.get(share).unwrap_or(""));
+            let start = record.position().map_or(0, |at| at.byte() as usize).min(source.text.len());
+            let line = source.text[start..].lines().next().unwrap_or("");
+            // Where a text stands in its line; the whole line if it is empty.
+            let place = |text: &str| {
+                let from = if text.is_empty() { None } else { line.find(text) };
+                let (from, until) = from.map_or((0, line.len()), |from| (from, from + text.len()));
+                Place { source: source.clone(), start: start + from, end: start + until }
+            };
+            let number: Option<f64> = value.parse().ok().filter(|it| (0.0..=SHARE_MAX).contains(it));
+            if number.is_none() {
+                let expected = format!("expected a number from 0 to {SHARE_MAX}, relative to siblings");
+                faults.push(Fault::new(format!("`{value}` is not a share")).at(&place(value), expected));
             }
-            if let Some((_, first)) = rows.insert(path.clone(), (value, line)) {
-                return Err(format!("lines {first} and {line} are both about account `{path}`"));
+            if path.is_empty() || path.split('/').any(str::is_empty) {
+                let fault = Fault::new(format!("`{path}` is not the path of an account"));
+                faults.push(fault.at(&place(path), "expected names with `/` between, such as `research/nlp`"));
+                continue;
+            }
+            if let Some((_, first)) = rows.insert(path.to_owned(), (number.unwrap_or(1.0), place(path))) {
+                let fault = Fault::new(format!("account `{path}` stands here twice"));
+                faults.push(fault.at(&first, "here").at(&place(path), "and here"));
             }
         }
         // In order of path a parent comes before its children.
-        for (path, (share, line)) in rows {
-            let parent = match path.rsplit_once('/') {
-                Some((above, _)) => {
-                    let found = self.rows.iter().position(|row| row.path == above);
-                    Some(found.ok_or(format!("line {line}: `{path}` lies below `{above}`, which is not listed"))?)
-                }
-                None => None,
-            };
+        for (path, (share, place)) in rows {
+            let above = path.rsplit_once('/').map(|(above, _)| above.to_owned());
+            let parent = above.as_ref().and_then(|above| self.rows.iter().position(|row| row.path == *above));
+            if let (Some(above), None) = (&above, parent) {
+                let fault = Fault::new(format!("`{path}` lies below `{above}`, which is not listed"));
+                faults.push(fault.at(&place, format!("expected a row for `{above}`, too")));
+            }
             self.rows.push(Row { path, parent, share, min_runtime: None, min_runtime_within: None });
         }
         Ok(())
@@ -162,8 +176,8 @@ impl Plan {
     }
     fn unknown(&self, name: &str, place: &Place) -> Fault {
         let fault = Fault::new(format!("there is no account `{name}`")).at(place, "expected an account of `[accounts]`");
-        let short = self.rows.iter().filter_map(|row| row.path.rsplit('/').next());
-        fault.nearest(name, short.chain(self.rows.iter().map(|row| row.path.as_str())))
+        let short = self.rows.iter().filter(|row| row.parent.is_some()).filter_map(|row| row.path.rsplit('/').next());
+        fault.nearest(name, self.rows.iter().map(|row| row.path.as_str()).chain(short))
     }
     /// The path of the account that `name` means.
     pub fn any(&self, name: &str, place: &Place, faults: &mut Faults) -> Option<String> {

@@ -132,6 +132,13 @@ pub struct ClassIds {
 }
 
 impl ClassSpec {
+    /// The shortest work of its jobs.
+    pub fn work_min(&self) -> SimSpan {
+        match &self.duration {
+            Duration::Fixed(span) => (*span).max(self.min),
+            Duration::Lognormal { .. } | Duration::Empirical(_) => self.min,
+        }
+    }
     /// The longest min runtime that its jobs may declare.
     pub fn min_runtime_max(&self) -> Option<SimSpan> {
         let declared = self.min_runtime.as_ref()?.items.iter().copied().max()?;

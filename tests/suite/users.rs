@@ -138,7 +138,7 @@ fn inflaters_raise_what_waits_and_begin_where_it_worked() {
     }
     assert_eq!(raised, [(10, hours(2)), (20, hours(4))], "the first job is raised twice, and later ones begin at the top");
     assert_eq!(behaviour(&measured, "inflate").raised, 2);
-    let label = |it: &&Job| outcome.workload.names.get(it.name).starts_with("a-x1.");
+    let label = |it: &&Job| outcome.workload.names.get(it.name).starts_with("a-x-1.");
     let levels: Vec<i32> = outcome.workload.jobs.iter().filter(label).map(|job| job.priority).collect();
     assert_eq!((levels[0], levels[1]), (0, 20));
     assert!(levels[1..].iter().all(|&level| level == 20), "{levels:?}");

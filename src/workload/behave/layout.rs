@@ -12,6 +12,9 @@ use crate::workload::Catalog;
 use crate::workload::class::ClassIds;
 use std::collections::BTreeMap;
 
+/// Most jobs that all streams together may submit if nobody ever waits.
+const JOBS_MAX: f64 = 5e6;
+
 /// Most streams.
 const STREAMS_MAX: usize = 1_000_000;
 
@@ -88,6 +91,7 @@ impl Spec {
         };
         let crowds = self.crowds(ground, catalog)?;
         let before = catalog.users.len();
+        let mut expected = 0.0;
         for plan in &self.classes {
             let ids = plan.spec.look_up(self.per_task, catalog)?;
             let behaviour = plan.conduct.behaviour();
@@ -107,9 +111,17 @@ impl Spec {
                 }
                 let crowd = crowds.get(account).copied().unwrap_or(self.users_per_account);
                 let place = Place { class, account: *account, ground, crowd };
+                let shortest = plan.spec.work_min().min(plan.gives_up.unwrap_or(SimSpan::FOREVER)).as_millis() as f64;
+                expected += count as f64 * ground.last.as_millis() as f64 / (plan.think_ms + shortest).max(1.0);
+                if JOBS_MAX < expected {
+                    return Err(format!("users may submit more than {JOBS_MAX} jobs: longer thinking or longer work is needed"));
+                }
                 (0..count as u32).for_each(|nth| users.add(plan, &place, nth, catalog));
             }
             users.classes.push(Class { plan: plan.clone(), ids, hold });
+        }
+        if users.streams.is_empty() {
+            return Err("no class has a whole stream of jobs: larger numbers of streams are needed".into());
         }
         users.people = catalog.users.len() - before;
         Ok(users)
