@@ -25,7 +25,7 @@ const TIMED_PASSES: u64 = 8;
 /// Instants in a row at which a policy may only shuffle an idle cluster about before the run ends; two at which it does nothing.
 const IDLE_WAKES: u32 = 1000;
 
-/// Preemptions in a row after which a run in which nobody gets anything done is cut: it would go on for ever.
+/// Preemptions in a row after which a run without a stated end, in which nobody gets anything done, is cut: it would go on for ever.
 const VAIN_MAX: u32 = 100_000;
 
 /// Everything that changes during a run.
@@ -207,7 +207,7 @@ impl<'a> Engine<'a> {
                 }
             }
             let changed = self.ask(watch);
-            if VAIN_MAX <= self.vain && self.source.peek().is_none() {
+            if VAIN_MAX <= self.vain && self.source.peek().is_none() && self.case.engine.until.is_none() {
                 self.counters.gave_up = true;
                 self.tell(&Fact::Cut);
                 return;

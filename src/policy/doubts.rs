@@ -31,6 +31,13 @@ fn of_contract(spec: &PolicySpec, case: &Case) -> Vec<String> {
     }
     let shares =
         Stage::Order.infos().iter().any(|info| info.name == spec.choice(Stage::Order).entry && info.provides.contains(&"shares"));
+    let zero_turn = spec.choice(Stage::Evict).knobs.opt_span("min_turn") == Some(SimSpan::ZERO);
+    if zero_turn && case.contract.max_min_runtime == SimSpan::ZERO {
+        lines.push(format!(
+            "warning: {}: with `evict.min_turn` of 0 and no protection accounts may swap at every instant",
+            spec.name
+        ));
+    }
     if case.contract.unallocated_max.is_some() && !shares {
         lines.push(format!("warning: {}: only orders by share read `contract.unallocated_gpus_max`", spec.name));
     }

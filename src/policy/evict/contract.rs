@@ -43,7 +43,7 @@ pub const ENTRY: Entry<Build> = Entry {
             Kind::Choice(&["highest-ratio", "least-lost-work", "youngest", "lowest-priority", "fewest"]),
             "highest-ratio",
         ),
-        Knob::new("min_turn", "no allocated attempt leaves for allocated work sooner, even without protection; a second at least", Kind::SPAN, "5m"),
+        Knob::new("min_turn", "no allocated attempt leaves for allocated work sooner, even without protection", Kind::SPAN, "5m"),
         Knob::new(
             "within_account",
             "work past protection also leaves for more urgent work of its own account",

@@ -76,10 +76,10 @@ impl Holders {
             granted: BTreeMap::new(),
         }
     }
-    /// How long an attempt of `job` cannot be evicted for allocated work at all: never in its first second (our choice), so that within
-    /// an instant nobody leaves who took another's place, no chain of evictions comes back to its beginning, and turns have a length.
+    /// How long an attempt of `job` cannot be evicted for allocated work at all: never in the instant of its start, so that within an
+    /// instant nobody leaves who took another's place, and no chain of evictions comes back to its beginning.
     fn shield(&self, view: &View<'_>, job: JobId) -> SimSpan {
-        let least = self.min_turn.max(SimSpan::from_secs(1));
+        let least = self.min_turn.max(SimSpan::from_millis(1));
         if self.by_pair { least } else { view.job(job).protection().max(least) }
     }
     /// Takes up how a job turned; `slots` is what it holds or would.
