@@ -5,7 +5,7 @@ use crate::accounts::AccountTree;
 use crate::cluster::{Shape, Slot};
 use crate::facts::{Amendment, QueueReason};
 use crate::ids::{Epoch, JobId};
-use crate::units::{SimSpan, SimTime};
+use crate::units::{MilliGpu, SimSpan, SimTime};
 use crate::workload::{Extra, Job};
 
 /// Where a job stands.
@@ -365,6 +365,10 @@ impl<'a> JobView<'a> {
     /// The slots it holds, or is granted.
     pub fn slots(&self) -> &'a [Slot] {
         self.jobs.slots(self.id)
+    }
+    /// GPU capacity that it holds; of one that holds none, what its gang asks for.
+    pub fn occupies(&self) -> MilliGpu {
+        if self.status().holds() { self.slots().iter().map(Slot::capacity).sum() } else { self.shape().capacity() }
     }
     /// How many workers it may hold, if not fixed.
     pub fn elasticity(&self) -> Option<crate::workload::Elasticity> {

@@ -3,6 +3,7 @@
 use super::{PolicySpec, Stage};
 use crate::engine::{Case, Protection};
 use crate::ids::AccountId;
+use crate::registry::Info;
 use crate::units::{MilliGpu, SimSpan};
 use std::collections::BTreeMap;
 
@@ -11,10 +12,10 @@ use std::collections::BTreeMap;
 /// - A job whose GPUs x protection exceed half of its account's share of the capacity over the lookback: counting that commitment in,
 ///   its account hardly ever stands below another, so it may never evict anyone.
 /// - Protection that may last as long as the lookback: within the window there is nothing to compare.
-/// - A window or half-life of zero, which remembers nothing; and one that the chosen kernel does not read.
+/// - A half-life that the chosen kernel does not read.
 pub fn doubts(spec: &PolicySpec, case: &Case) -> Vec<String> {
-    let mut lines = of_kernel(spec);
-    lines.extend(of_contract(spec, case));
+    let mut lines = of_contract(spec, case);
+    lines.extend(of_kernel(spec));
     lines.extend(of_commitments(spec, case));
     lines
 }
@@ -45,28 +46,14 @@ fn of_contract(spec: &PolicySpec, case: &Case) -> Vec<String> {
 }
 
 /// What is remembered of usage.
-fn of_kernel(spec: &PolicySpec) -> Vec<String> {
-    let knobs = &spec.choice(Stage::Order).knobs;
-    let Some(kernel) = knobs.opt_text("kernel") else { return Vec::new() };
-    let mut lines = Vec::new();
-    let half_life = knobs.opt_span("half_life");
-    let reads = |name: &str| match name {
-        "lookback" => matches!(kernel, "sliding" | "tumbling") || (kernel == "decay" && half_life.is_none()),
-        _ => kernel == "decay",
-    };
-    for name in ["lookback", "half_life"] {
-        if knobs.opt_span(name) == Some(SimSpan::ZERO) && reads(name) {
-            lines.push(format!(
-                "warning: {}: `order.{name}` of 0 remembers no usage at all: accounts are compared by commitments, else by submit time",
-                spec.name
-            ));
-        }
-    }
-    let by_default = ["fair-tree", "classic", "multifactor"].contains(&spec.choice(Stage::Order).entry);
-    if half_life.is_some() && kernel != "decay" && !by_default {
-        lines.push(format!("warning: {}: `order.half_life` says nothing with kernel = {kernel}", spec.name));
-    }
-    lines
+fn of_kernel(spec: &PolicySpec) -> Option<String> {
+    let choice = spec.choice(Stage::Order);
+    let (kernel, half_life) = (choice.knobs.opt_text("kernel")?, choice.knobs.opt_span("half_life"));
+    // Where the order has a half-life of its own accord, nobody said one.
+    let defaults = |info: &Info| info.knobs.iter().any(|knob| knob.name == "half_life" && knob.default.is_some());
+    let by_default = Stage::Order.infos().iter().any(|info| info.name == choice.entry && defaults(info));
+    let unread = half_life.is_some() && kernel != "decay" && !by_default;
+    unread.then(|| format!("warning: {}: `order.half_life` says nothing with kernel = {kernel}", spec.name))
 }
 
 /// Commitments against the window.

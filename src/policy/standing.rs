@@ -233,10 +233,6 @@ impl Standing {
             }
         }
     }
-    /// When the next commitment ends.
-    pub fn next_due(&self) -> Option<SimTime> {
-        self.due.first().map(|due| due.at)
-    }
     /// A job turned.
     pub fn turned(&mut self, view: &View<'_>, turn: Turn) {
         let it = view.job(turn.job);
@@ -262,8 +258,7 @@ impl Standing {
                 None => Tier::Unallocated,
             };
             let row = before.map_or_else(|| self.row_of(it), |entry| entry.row);
-            let held: MilliGpu = it.slots().iter().map(|slot| slot.capacity()).sum();
-            let capacity = if it.status().holds() { held } else { it.shape().capacity() };
+            let capacity = it.occupies();
             let bound = match (tier, turn.to) {
                 (Tier::Allocated, Phase::Granted) => Bound::Granted(self.span_of(it)),
                 (Tier::Allocated, Phase::Running) => {
@@ -376,6 +371,13 @@ impl Standing {
     /// The side above.
     pub fn parent(&self, row: Row) -> Row {
         self.sides[row as usize].parent
+    }
+    /// The nodes that none lies under, in order of row; the root is none of them.
+    pub fn leaves(&self) -> Vec<Row> {
+        let rows = 1..self.sides.len() as Row;
+        let mut leaf = vec![true; self.sides.len()];
+        rows.clone().for_each(|row| leaf[self.parent(row) as usize] = false);
+        rows.filter(|row| leaf[*row as usize]).collect()
     }
     /// How many sides there are, the root included.
     pub fn len(&self) -> usize {

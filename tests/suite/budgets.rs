@@ -177,7 +177,7 @@ fn settings_that_will_not_do_what_they_seem_to_are_warned_of() {
     let short = said(&rule(SimSpan::HOUR * 8), 8 * HOUR);
     assert!(short[0].contains("protection may last 8h and the lookback is 8h"), "{short:?}");
     let zero = said(&rule(SimSpan::ZERO), HOUR);
-    assert!(zero[0].contains("remembers no usage at all"), "{zero:?}");
+    assert!(zero[0].contains("protection may last 1h and the lookback is 0s"), "{zero:?}");
     let mut without = rule(SimSpan::DAY * 6).with(Stage::Evict, "nobody");
     without.name = "orders only".into();
     assert_eq!(said(&without, 8 * HOUR), Vec::<String>::new());

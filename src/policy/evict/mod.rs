@@ -76,6 +76,18 @@ pub trait Evict: Send {
     fn make_room(&mut self, room: &mut Room<'_, '_>, job: JobId) -> bool;
 }
 
+/// Empties nodes of whoever may go at once: those are appended to `leave`.
+fn leave_at_once(
+    view: &View<'_>,
+    nodes: &[NodeId],
+    running: &Sorted<Running>,
+    may_go: impl Fn(JobId) -> bool,
+    leave: &mut Vec<JobId>,
+) {
+    let on_nodes = |job: JobId| view.job(job).slots().iter().any(|slot| nodes.contains(&slot.node));
+    leave.extend(running.iter().map(|it| it.job).filter(|&job| may_go(job) && on_nodes(job)));
+}
+
 /// What an eviction works on.
 pub struct Room<'a, 'v> {
     /// The state of the world.

@@ -1,6 +1,6 @@
 //! `priority`: preemptible work of a strictly lower level leaves: lowest level first, then the latest start.
 
-use super::{Build, Evict, Room};
+use super::{Build, Evict, Room, leave_at_once};
 use crate::engine::{Status, View};
 use crate::ids::{JobId, NodeId};
 use crate::policy::context::Running;
@@ -49,12 +49,7 @@ impl Priority {
 impl Evict for Priority {
     /// Preemptible work leaves at once. The rest holds the node until it ends, or until people agree that it does.
     fn drain(&mut self, view: &View<'_>, nodes: &[NodeId], running: &Sorted<Running>, leave: &mut Vec<JobId>) -> Option<SimTime> {
-        for running in running.iter() {
-            let on_node = || view.job(running.job).slots().iter().any(|slot| nodes.contains(&slot.node));
-            if self.may_go(view, running.job) && on_node() {
-                leave.push(running.job);
-            }
-        }
+        leave_at_once(view, nodes, running, |job| self.may_go(view, job), leave);
         None
     }
     fn make_room(&mut self, room: &mut Room<'_, '_>, job: JobId) -> bool {

@@ -7,7 +7,7 @@
 //!
 //! A pass divides anew: O(n) in the accounts; a newcomer of a starved account costs the running jobs.
 
-use super::{Build, Claim, Evict, Room};
+use super::{Build, Claim, Evict, Room, leave_at_once};
 use crate::cluster::Slot;
 use crate::engine::{Status, View};
 use crate::ids::{JobId, NodeId};
@@ -214,12 +214,7 @@ impl Evict for Yarn {
     }
     /// Whoever may be preempted leaves at once.
     fn drain(&mut self, view: &View<'_>, nodes: &[NodeId], running: &Sorted<Running>, leave: &mut Vec<JobId>) -> Option<SimTime> {
-        for running in running.iter() {
-            let on_node = || view.job(running.job).slots().iter().any(|slot| nodes.contains(&slot.node));
-            if self.may_go(view, running.job) && on_node() {
-                leave.push(running.job);
-            }
-        }
+        leave_at_once(view, nodes, running, |job| self.may_go(view, job), leave);
         None
     }
     fn make_room(&mut self, room: &mut Room<'_, '_>, job: JobId) -> bool {

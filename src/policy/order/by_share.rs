@@ -110,8 +110,7 @@ pub(super) const LEVEL: Knob = Knob::new(
 
 /// How accounts stand before anything ran, under knobs that hold the whole usage family.
 pub(super) fn standing(knobs: &crate::registry::Knobs, case: &Case) -> Standing {
-    let by_user = knobs.opt_text("level") == Some("user");
-    Standing::new(Shares { by_user, ..Shares::new(knobs) }, case)
+    Standing::new(Shares::new(knobs), case)
 }
 
 /// How accounts stand by what they hold at the moment, whatever they held before.

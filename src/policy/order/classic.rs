@@ -6,13 +6,12 @@
 //!
 //! A pass at a new instant makes the factors anew: O(n) in the nodes of the tree.
 
-use super::by_share::{ByShare, Kept, LEVEL, Pick, Rule, SLURM_HALF_LIFE, SLURM_KERNEL, standing};
-use super::share_tree::{ShareTree, usage};
-use super::{Build, Head};
-use crate::engine::View;
-use crate::policy::standing::{FAMILY_KNOBS, ROOT, Standing};
-use crate::registry::{Entry, Kind, Knob};
-use crate::units::{SimSpan, SimTime};
+use super::Build;
+use super::by_share::{ByShare, LEVEL, SLURM_HALF_LIFE, SLURM_KERNEL, standing};
+use super::scored::{ByFactor, Factors};
+use super::share_tree::ShareTree;
+use crate::policy::standing::{FAMILY_KNOBS, ROOT};
+use crate::registry::{Entry, Kind, Knob, Knobs};
 
 /// How steep the factor is.
 pub(super) const DAMPENING: Knob = Knob::new(
@@ -33,8 +32,8 @@ pub const ENTRY: Entry<Build> = Entry {
     timed: false,
     build: |knobs, case| {
         let standing = standing(knobs, case);
-        let scores = Scores::new(knobs.float("dampening"), standing.len(), SimSpan::ZERO);
-        ByShare::boxed(standing, case, Classic { scores, pick: Pick::default() })
+        let rule = ByFactor::new(by_knobs(knobs), &standing);
+        ByShare::boxed(standing, case, rule)
     },
 };
 
@@ -61,43 +60,10 @@ pub fn factors(tree: &ShareTree, usage: &[f64], dampening: f64) -> Vec<f64> {
     factors
 }
 
-/// The factors of a standing, kept while they hold.
-#[derive(Debug)]
-pub(super) struct Scores {
-    dampening: f64,
-    accounts: usize,
-    every: SimSpan,
-    tree: ShareTree,
-    usage: Vec<f64>,
-    kept: Kept,
-}
-
-impl Scores {
-    /// Of a standing that holds `accounts` rows before it meets the first user; made anew only so often, or (zero) always.
-    pub(super) fn new(dampening: f64, accounts: usize, every: SimSpan) -> Scores {
-        Scores { dampening, accounts, every, tree: ShareTree::default(), usage: Vec::new(), kept: Kept::default() }
-    }
-    /// By row.
-    pub(super) fn at(&mut self, standing: &Standing, now: SimTime) -> &[f64] {
-        if self.kept.is_due(standing, now, self.every) {
-            self.tree.follow(standing, self.accounts);
-            usage(standing, now, &mut self.usage);
-            self.kept.by_row = factors(&self.tree, &self.usage, self.dampening);
-        }
-        &self.kept.by_row
-    }
-}
-
-struct Classic {
-    scores: Scores,
-    pick: Pick,
-}
-
-impl Rule for Classic {
-    fn best(&mut self, standing: &mut Standing, view: &View<'_>, heads: &[Head]) -> usize {
-        let factors = self.scores.at(standing, view.now());
-        self.pick.greatest(standing, heads, factors)
-    }
+/// The factors that `dampening` stands for.
+pub(super) fn by_knobs(knobs: &Knobs) -> Factors {
+    let dampening = knobs.float("dampening");
+    Box::new(move |tree, usage| factors(tree, usage, dampening))
 }
 
 #[cfg(test)]

@@ -2,13 +2,13 @@
 //!
 //! Work that declared a min runtime of zero is unallocated: charged to nobody, and served last.
 
-use super::by_share::{ByShare, Rule};
-use super::{Build, Head};
+use super::by_share::{ByShare, LEVEL, Rule, standing};
+use super::{Build, Head, rank_of};
 use crate::engine::{JobView, View};
 use crate::facts::QueueReason;
 use crate::ids::JobId;
 use crate::policy::queue::{Key, Tier};
-use crate::policy::standing::{Compare, FAMILY_KNOBS, Shares, Standing};
+use crate::policy::standing::{FAMILY_KNOBS, Standing};
 use crate::registry::{Entry, Kind, Knob};
 
 const KNOBS: &[Knob] = &[
@@ -23,12 +23,7 @@ const KNOBS: &[Knob] = &[
         Kind::Choice(&["tree", "flat"]),
         "tree",
     ),
-    Knob::new(
-        "level",
-        "who is compared below the tree: accounts, or the users of an account too",
-        Kind::Choice(&["account", "user"]),
-        "account",
-    ),
+    LEVEL,
 ];
 
 /// The order.
@@ -40,11 +35,7 @@ pub const ENTRY: Entry<Build> = Entry {
     needs: &[],
     provides: &["shares", "tiers", "levels"],
     timed: false,
-    build: |knobs, case| {
-        let compare = if knobs.text("compare") == "flat" { Compare::Flat } else { Compare::Tree };
-        let shares = Shares { compare, by_user: knobs.text("level") == "user", ..Shares::new(knobs) };
-        ByShare::boxed(Standing::new(shares, case), case, FairShare)
-    },
+    build: |knobs, case| ByShare::boxed(standing(knobs, case), case, FairShare),
 };
 
 /// Whoever got least of its share, commitments counted in.
@@ -60,7 +51,7 @@ impl Rule for FairShare {
 /// queues by when that was, else the same one would be evicted over and over.
 pub(super) fn key_within(id: JobId, job: JobView<'_>) -> Key {
     if job.is_allocated() {
-        let rank = (i64::from(i32::MAX) - i64::from(job.priority())) as u64;
+        let rank = rank_of(job.priority());
         return Key { rank, then: job.submit().as_millis(), job: id };
     }
     let since = if job.queue_reason() == QueueReason::Submitted { job.submit() } else { job.queued_at() };

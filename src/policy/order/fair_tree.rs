@@ -5,13 +5,12 @@
 //! Without ties this is the order in which `fair-share` compares siblings; ties, shares of zero and the factor itself follow Slurm.
 //! A pass at a new instant ranks the tree anew: O(n log n) in its nodes, and nothing in the number of jobs.
 
-use super::by_share::{ByShare, Kept, LEVEL, Pick, Rule, SLURM_HALF_LIFE, SLURM_KERNEL, standing};
-use super::share_tree::{ShareTree, usage};
-use super::{Build, Head};
-use crate::engine::View;
-use crate::policy::standing::{FAMILY_KNOBS, ROOT, Row, Standing};
-use crate::registry::{Entry, Kind, Knob};
-use crate::units::{SimSpan, SimTime};
+use super::Build;
+use super::by_share::{ByShare, LEVEL, SLURM_HALF_LIFE, SLURM_KERNEL, standing};
+use super::scored::{ByFactor, Factors};
+use super::share_tree::ShareTree;
+use crate::policy::standing::{FAMILY_KNOBS, ROOT, Row};
+use crate::registry::{Entry, Kind, Knob, Knobs};
 
 /// What becomes of siblings with equal level fairshare.
 pub(super) const TIES: Knob = Knob::new(
@@ -32,8 +31,8 @@ pub const ENTRY: Entry<Build> = Entry {
     timed: false,
     build: |knobs, case| {
         let standing = standing(knobs, case);
-        let ranking = Ranking::new(Ties::named(knobs.text("ties")), standing.len(), SimSpan::ZERO);
-        ByShare::boxed(standing, case, FairTree { ranking, pick: Pick::default() })
+        let rule = ByFactor::new(by_knobs(knobs), &standing);
+        ByShare::boxed(standing, case, rule)
     },
 };
 
@@ -48,7 +47,7 @@ pub enum Ties {
 }
 
 impl Ties {
-    pub(super) fn named(name: &str) -> Ties {
+    fn named(name: &str) -> Ties {
         if name == "slurm-code" { Ties::SlurmCode } else { Ties::Merged }
     }
 }
@@ -136,44 +135,10 @@ impl Walk<'_> {
     }
 }
 
-/// The factors of a standing, kept while they hold.
-#[derive(Debug)]
-pub(super) struct Ranking {
-    ties: Ties,
-    accounts: usize,
-    /// They are made anew only so often; zero: whenever they may have changed.
-    every: SimSpan,
-    tree: ShareTree,
-    usage: Vec<f64>,
-    kept: Kept,
-}
-
-impl Ranking {
-    /// Of a standing that holds `accounts` rows before it meets the first user.
-    pub(super) fn new(ties: Ties, accounts: usize, every: SimSpan) -> Ranking {
-        Ranking { ties, accounts, every, tree: ShareTree::default(), usage: Vec::new(), kept: Kept::default() }
-    }
-    /// By row.
-    pub(super) fn at(&mut self, standing: &Standing, now: SimTime) -> &[f64] {
-        if self.kept.is_due(standing, now, self.every) {
-            self.tree.follow(standing, self.accounts);
-            usage(standing, now, &mut self.usage);
-            self.kept.by_row = factors(&self.tree, &self.usage, self.ties);
-        }
-        &self.kept.by_row
-    }
-}
-
-struct FairTree {
-    ranking: Ranking,
-    pick: Pick,
-}
-
-impl Rule for FairTree {
-    fn best(&mut self, standing: &mut Standing, view: &View<'_>, heads: &[Head]) -> usize {
-        let factors = self.ranking.at(standing, view.now());
-        self.pick.greatest(standing, heads, factors)
-    }
+/// The factors that `ties` stands for.
+pub(super) fn by_knobs(knobs: &Knobs) -> Factors {
+    let ties = Ties::named(knobs.text("ties"));
+    Box::new(move |tree, usage| factors(tree, usage, ties))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod las;
 mod monopoly;
 mod multifactor;
 mod priority;
+mod scored;
 pub mod share_tree;
 mod shortest;
 pub mod yarn;
@@ -106,6 +107,11 @@ pub trait Order: Send {
     fn changes_at(&self, _view: &View<'_>) -> Option<SimTime> {
         None
     }
+}
+
+/// The rank of a priority in a [`Key`]: the highest comes first.
+fn rank_of(priority: i32) -> u64 {
+    (i64::from(i32::MAX) - i64::from(priority)) as u64
 }
 
 /// The row of the head with the least key.

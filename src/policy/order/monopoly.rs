@@ -9,7 +9,7 @@ use crate::facts::Fact;
 use crate::ids::JobId;
 use crate::policy::context::Turn;
 use crate::policy::queue::Key;
-use crate::policy::standing::{ROOT, Row, Shares, Standing};
+use crate::policy::standing::{Row, Shares, Standing};
 use crate::registry::Entry;
 use crate::units::{MilliGpu, SimTime};
 use std::collections::BTreeMap;
@@ -68,10 +68,7 @@ impl Monopoly {
     /// Says who owns what: leaves share what there is.
     fn deal(&mut self, capacity: MilliGpu) {
         let rows = self.shares.len() as Row;
-        let mut leaf = vec![true; rows as usize];
-        (1..rows).for_each(|row| leaf[self.shares.parent(row) as usize] = false);
-        leaf[ROOT as usize] = false;
-        let leaves: Vec<Row> = (1..rows).filter(|row| leaf[*row as usize]).collect();
+        let leaves = self.shares.leaves();
         let parts: Vec<f64> = leaves.iter().map(|&row| self.shares.whole(row)).collect();
         self.owned = vec![MilliGpu::ZERO; rows as usize];
         for (row, gpus) in leaves.into_iter().zip(whole_gpus(capacity.as_milli() / 1000, &parts)) {
@@ -119,8 +116,7 @@ impl Order for Monopoly {
         if turn.to.stays() || turn.to.holds() {
             let it = view.job(turn.job);
             let row = self.shares.row_of(it);
-            let slots: MilliGpu = it.slots().iter().map(|slot| slot.capacity()).sum();
-            let capacity = if it.status().holds() { slots } else { it.shape().capacity() };
+            let capacity = it.occupies();
             self.held.resize(self.held.len().max(row as usize + 1), MilliGpu::ZERO);
             self.held[row as usize] += capacity;
             self.running.insert(turn.job, (row, capacity));

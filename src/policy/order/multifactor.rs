@@ -7,15 +7,16 @@
 //! A pass costs one sum a head, and at a new instant (or period) the fair-share factors: O(n log n) in the nodes of the tree.
 
 use super::by_share::{ByShare, LEVEL, Rule, SLURM_HALF_LIFE, SLURM_KERNEL, standing};
-use super::classic::{DAMPENING, Scores};
-use super::fair_tree::{Ranking, TIES, Ties};
-use super::{Build, Head};
+use super::classic::DAMPENING;
+use super::fair_tree::TIES;
+use super::scored::Scored;
+use super::{Build, Head, classic, fair_tree};
 use crate::engine::{JobView, View};
 use crate::ids::JobId;
 use crate::policy::queue::Key;
 use crate::policy::standing::{FAMILY_KNOBS, Standing, submit};
 use crate::registry::{Entry, Kind, Knob, Knobs};
-use crate::units::{SimSpan, SimTime};
+use crate::units::SimSpan;
 
 const fn weight(name: &'static str, about: &'static str, default: &'static str) -> Knob {
     Knob::new(name, about, Kind::Float { min: 0.0, max: 1e9 }, default).tunable()
@@ -64,10 +65,11 @@ pub const ENTRY: Entry<Build> = Entry {
         let standing = standing(knobs, case);
         let of_users = case.users.iter().filter_map(|users| users.priority_max());
         let highest = case.workload.jobs.iter().map(|job| job.priority).chain(of_users).max().map_or(1, i64::from).max(1);
+        let factors = if knobs.text("fairshare") == "classic" { classic::by_knobs(knobs) } else { fair_tree::by_knobs(knobs) };
         let rule = Multifactor {
             weights: Weights::new(knobs),
             qos_max: knobs.opt_int("qos_max").unwrap_or(highest),
-            fairshare: Fairshare::new(knobs, standing.len()),
+            fairshare: Scored::new(factors, standing.len(), knobs.span("calc_period")),
         };
         ByShare::boxed(standing, case, rule)
     },
@@ -133,32 +135,10 @@ impl Weights {
     }
 }
 
-/// Where the factor of fair share comes from.
-enum Fairshare {
-    Tree(Ranking),
-    Classic(Scores),
-}
-
-impl Fairshare {
-    fn new(knobs: &Knobs, accounts: usize) -> Fairshare {
-        let every = knobs.span("calc_period");
-        match knobs.text("fairshare") {
-            "classic" => Fairshare::Classic(Scores::new(knobs.float("dampening"), accounts, every)),
-            _ => Fairshare::Tree(Ranking::new(Ties::named(knobs.text("ties")), accounts, every)),
-        }
-    }
-    fn at(&mut self, standing: &Standing, now: SimTime) -> &[f64] {
-        match self {
-            Fairshare::Tree(ranking) => ranking.at(standing, now),
-            Fairshare::Classic(scores) => scores.at(standing, now),
-        }
-    }
-}
-
 struct Multifactor {
     weights: Weights,
     qos_max: i64,
-    fairshare: Fairshare,
+    fairshare: Scored,
 }
 
 impl Multifactor {

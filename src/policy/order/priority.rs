@@ -1,7 +1,7 @@
 //! `priority`: by level, FIFO within. With a limit, an account holds at most that many GPUs in jobs that opted out of preemption:
 //! the order that Ai2 replaced by budgets.
 
-use super::{Build, Order};
+use super::{Build, Order, rank_of};
 use crate::accounts::AccountTree;
 use crate::engine::{JobView, View};
 use crate::facts::Fact;
@@ -110,7 +110,7 @@ impl Order for Priority {
         if self.is_limited() && !job.is_preemptible() { job.account().0 + 1 } else { 0 }
     }
     fn key(&self, id: JobId, job: JobView<'_>) -> Key {
-        let rank = (i64::from(i32::MAX) - i64::from(job.priority())) as u64;
+        let rank = rank_of(job.priority());
         Key { rank, then: job.submit().as_millis(), job: id }
     }
     fn admits(&self, view: &View<'_>, job: JobId) -> bool {

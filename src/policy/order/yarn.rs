@@ -93,11 +93,8 @@ pub(in crate::policy) struct Minimums {
 impl Minimums {
     /// `min_gpus` for each leaf.
     pub(in crate::policy) fn new(standing: &Standing, min_gpus: u64) -> Minimums {
-        let rows = 0..standing.len() as Row;
-        let mut leaf = vec![true; standing.len()];
-        rows.clone().skip(1).for_each(|row| leaf[standing.parent(row) as usize] = false);
         let mut by_row = vec![MilliGpu::ZERO; standing.len()];
-        for leaf in rows.filter(|row| leaf[*row as usize]) {
+        for leaf in standing.leaves() {
             let mut at = leaf;
             while at != ROOT {
                 by_row[at as usize] += MilliGpu::from_gpus(min_gpus);

@@ -45,7 +45,7 @@ pub const FAMILY_KNOBS: [Knob; 5] = [
 ];
 
 impl Shares {
-    /// What checked values of [`FAMILY_KNOBS`] say.
+    /// What checked values of [`FAMILY_KNOBS`] say, and of `compare` and `level` where the order has them.
     pub fn new(knobs: &Knobs) -> Shares {
         let lookback = knobs.span("lookback");
         let kernel = match knobs.text("kernel") {
@@ -60,8 +60,8 @@ impl Shares {
         };
         Shares {
             kernel,
-            compare: Compare::Tree,
-            by_user: false,
+            compare: if knobs.opt_text("compare") == Some("flat") { Compare::Flat } else { Compare::Tree },
+            by_user: knobs.opt_text("level") == Some("user"),
             commitment: knobs.flag("commitment"),
             entry_penalty: knobs.span("entry_penalty"),
         }

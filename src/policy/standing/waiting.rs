@@ -19,10 +19,6 @@ impl Waiting {
     pub fn of(&self, row: Row) -> u64 {
         self.by_row.get(row as usize).copied().unwrap_or(0)
     }
-    /// Whether nothing does.
-    pub fn is_empty(&self) -> bool {
-        self.jobs.is_empty()
-    }
     /// A job, charged to `row`, turned.
     pub fn turned(&mut self, standing: &Standing, view: &View<'_>, turn: Turn, row: Option<Row>) {
         self.by_row.resize(standing.len(), 0);

@@ -1,0 +1,58 @@
+//! Orders that give each node of the share tree a factor: it is made from shares and usage, and kept until one of them changes.
+
+use super::Head;
+use super::by_share::{Kept, Pick, Rule};
+use super::share_tree::{ShareTree, usage};
+use crate::engine::View;
+use crate::policy::standing::Standing;
+use crate::units::{SimSpan, SimTime};
+
+/// Makes a factor of each node, from the tree and the usage of each node.
+pub(super) type Factors = Box<dyn Fn(&ShareTree, &[f64]) -> Vec<f64> + Send>;
+
+/// Factors of the nodes of a standing. They are made anew at most once an instant and change of it: O(n) in the nodes.
+pub(super) struct Scored {
+    factors: Factors,
+    /// Rows of the tree that are accounts; users come after.
+    accounts: usize,
+    every: SimSpan,
+    tree: ShareTree,
+    usage: Vec<f64>,
+    kept: Kept,
+}
+
+impl Scored {
+    /// Made anew only every so often; zero: whenever something changed.
+    pub(super) fn new(factors: Factors, accounts: usize, every: SimSpan) -> Scored {
+        Scored { factors, accounts, every, tree: ShareTree::default(), usage: Vec::new(), kept: Kept::default() }
+    }
+    /// The factors at `now`, one entry a row.
+    pub(super) fn at(&mut self, standing: &Standing, now: SimTime) -> &[f64] {
+        if self.kept.is_due(standing, now, self.every) {
+            self.tree.follow(standing, self.accounts);
+            usage(standing, now, &mut self.usage);
+            self.kept.by_row = (self.factors)(&self.tree, &self.usage);
+        }
+        &self.kept.by_row
+    }
+}
+
+/// The account with the greatest factor comes first.
+pub(super) struct ByFactor {
+    scored: Scored,
+    pick: Pick,
+}
+
+impl ByFactor {
+    /// By these factors, at every change.
+    pub(super) fn new(factors: Factors, standing: &Standing) -> ByFactor {
+        ByFactor { scored: Scored::new(factors, standing.len(), SimSpan::ZERO), pick: Pick::default() }
+    }
+}
+
+impl Rule for ByFactor {
+    fn best(&mut self, standing: &mut Standing, view: &View<'_>, heads: &[Head]) -> usize {
+        let factors = self.scored.at(standing, view.now());
+        self.pick.greatest(standing, heads, factors)
+    }
+}
