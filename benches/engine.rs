@@ -50,6 +50,7 @@ fn case(jobs: usize, nodes: usize, gpus: u8) -> Case {
         catalog: Arc::new(catalog),
         cluster: Arc::new(cluster(nodes, gpus)),
         workload: Arc::new(workload),
+        mix: None,
         users: None,
         accounts: AccountTree::new([(None, 1.0)]),
         share_changes: Vec::new(),

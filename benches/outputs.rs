@@ -62,6 +62,7 @@ fn story(jobs: u32) -> (Case, Outcome) {
         catalog: Arc::new(catalog),
         cluster: Arc::new(cluster),
         workload: workload.clone(),
+        mix: None,
         users: None,
         accounts: AccountTree::new([(None, 1.0), (None, 2.0), (None, 3.0), (None, 4.0)]),
         share_changes: Vec::new(),

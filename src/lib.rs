@@ -16,6 +16,7 @@ pub mod engine;
 pub mod error;
 pub mod facts;
 pub mod form;
+pub mod fragment;
 pub mod ids;
 pub mod ledger;
 pub mod metrics;

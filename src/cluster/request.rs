@@ -43,12 +43,15 @@ pub struct TaskRequest {
     pub models: IdSet,
     /// Pools it accepts.
     pub pools: IdSet,
+    /// How the trace spells the models, as a row of the catalog's wordings; 0: by the catalog's own names, in order. No node can tell:
+    /// it only keeps kinds of task apart whose frequencies are counted.
+    pub wording: u32,
 }
 
 impl TaskRequest {
     /// A request for `gpus` whole GPUs and nothing else, anywhere.
     pub const fn whole(gpus: u8) -> TaskRequest {
-        TaskRequest { gpus, milli: 1000, cpu_milli: 0, memory_mib: 0, models: IdSet::ANY, pools: IdSet::ANY }
+        TaskRequest { gpus, milli: 1000, cpu_milli: 0, memory_mib: 0, models: IdSet::ANY, pools: IdSet::ANY, wording: 0 }
     }
     /// GPU capacity of one task.
     pub const fn capacity(&self) -> MilliGpu {

@@ -3,6 +3,7 @@
 
 use crate::accounts::AccountTree;
 use crate::cluster::ClusterSpec;
+use crate::fragment::TaskMix;
 use crate::ids::AccountId;
 use crate::units::{MilliGpu, SimSpan, SimTime};
 use crate::workload::behave::{Crowd, Users};
@@ -161,6 +162,9 @@ pub struct Case {
     pub cluster: Arc<ClusterSpec>,
     /// The recorded or generated submissions.
     pub workload: Arc<Workload>,
+    /// The mix of tasks whose frequencies placement and fragmentation go by, where it is not that of `workload`: that of a history before
+    /// it was inflated, or what users who react are about to submit.
+    pub mix: Option<Arc<TaskMix>>,
     /// Users who react, instead of recorded or generated submissions.
     pub users: Option<Arc<Users>>,
     /// Who is charged, at the start.
@@ -189,6 +193,11 @@ impl Case {
     /// The classes of interactive sessions where the scenario names none.
     pub fn session_classes() -> Arc<[String]> {
         Arc::new(["interactive".to_owned()])
+    }
+
+    /// The mix of tasks that typical ones are taken from.
+    pub fn task_mix(&self) -> Arc<TaskMix> {
+        self.mix.clone().unwrap_or_else(|| Arc::new(TaskMix::of(&self.workload, &self.catalog)))
     }
 
     /// The source of this case's work: its users, or a replay of its workload.

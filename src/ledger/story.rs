@@ -164,6 +164,7 @@ impl Story {
             catalog: Arc::new(catalog),
             cluster: Arc::new(self.cluster.clone()),
             workload: workload.clone(),
+            mix: None,
             users: None,
             accounts: AccountTree::new(shares.iter().map(|(_, share)| (None, *share))),
             share_changes: Vec::new(),

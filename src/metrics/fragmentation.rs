@@ -1,23 +1,22 @@
-//! Free GPUs that the task mix cannot use as they lie (Weng et al., USENIX ATC 2023), kept node by node: a change of one node costs
-//! one node's recomputation.
+//! Free GPUs that the task mix cannot use as they lie, in seven classes, kept node by node: a change of one node costs one node's
+//! recomputation.
 //!
-//! The mix is that of the run's own tasks: tasks of equal CPU, GPUs, models and pools are one typical pod, with its count as weight;
-//! the most frequent that together reach 95 % are kept. Differs: a gang's tasks count each, since each must find a node. Counts are
-//! integers, so nothing depends on the order of sums.
+//! The mix is that of the case: of a history before it was inflated, of a run of users what they submitted. Differs from the source: a
+//! gang's tasks count each, since each must find a node. Counts are integers, so nothing depends on the order of sums.
 
 use super::{Build, Fragmentation, Measured, Metric, Scene};
-use crate::cluster::{NodeState, Slot, TaskRequest};
+use crate::cluster::{NodeState, Slot};
 use crate::facts::Fact;
+use crate::fragment::{Class, Free, Gauge, TaskMix, TypicalBy};
 use crate::ids::{JobId, ModelId, NodeId, PoolId};
 use crate::registry::Entry;
 use crate::units::{GpuTime, MilliGpu, SimTime};
-use crate::workload::{Catalog, Workload};
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Fragmentation of free GPUs.
 pub(super) const ENTRY: Entry<Build> = Entry {
     name: "fragmentation",
-    about: "free GPUs that the task mix cannot use as they lie, of free GPUs (ratio) and of all (amount)",
+    about: "free GPUs that the task mix cannot use as they lie, of free GPUs (ratio) and of all (amount), and why",
     source: "Weng et al., \"Beware of Fragmentation: Scheduling GPU-Sharing Workloads with Fragmentation Gradient Descent\", ATC 2023",
     knobs: &[],
     needs: &[],
@@ -26,166 +25,119 @@ pub(super) const ENTRY: Entry<Build> = Entry {
     build: |scene| Box::new(Fragments::new(scene)),
 };
 
-/// One typical task and how often it occurs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pod {
-    /// What it asks for; memory takes no part.
-    pub request: TaskRequest,
-    /// How many tasks ask for that.
-    pub count: u64,
-}
-
-/// The typical tasks of a workload, most frequent first.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Typical {
-    /// Kept groups; ties with the larger request first.
-    pub pods: Vec<Pod>,
-    /// Sum of their counts.
-    pub total: u64,
-}
-
-impl Typical {
-    /// The task mix of `workload`; `None` if no task asks for a GPU.
-    pub fn of(workload: &Workload, catalog: &Catalog) -> Option<Typical> {
-        let mut by_shape = vec![0_u64; catalog.shapes.len()];
-        for job in &workload.jobs {
-            by_shape[job.shape.index()] += 1;
-        }
-        // The key in the order that breaks ties: CPU, milli, GPUs, then what is allowed.
-        let mut groups = BTreeMap::new();
-        for (shape, jobs) in catalog.shapes.rows().iter().zip(by_shape) {
-            for group in shape.groups.iter().filter(|_| 0 < jobs) {
-                let request = TaskRequest { memory_mib: 0, ..group.request };
-                let milli = if request.gpus == 0 { 0 } else { request.milli };
-                let request = TaskRequest { milli, ..request };
-                let key = (request.cpu_milli, request.milli, request.gpus, request.models, request.pools);
-                groups.entry(key).or_insert(Pod { request, count: 0 }).count += jobs * u64::from(group.count);
-            }
-        }
-        if groups.values().all(|pod| pod.request.gpus == 0) {
-            return None;
-        }
-        let all: u64 = groups.values().map(|pod| pod.count).sum();
-        let mut pods: Vec<Pod> = groups.into_values().rev().collect();
-        pods.sort_by_key(|pod| std::cmp::Reverse(pod.count));
-        let mut total = 0;
-        let kept = pods.iter().take_while(|pod| {
-            let wanted = total * 100 < all * 95;
-            total += if wanted { pod.count } else { 0 };
-            wanted
-        });
-        let kept = kept.count();
-        pods.truncate(kept);
-        Some(Typical { pods, total })
-    }
-
-    /// Fragment of a node: the milli-GPU free on it that typical tasks cannot use, summed over tasks (so `total` times the mean).
-    pub fn fragment(&self, model: ModelId, pool: PoolId, free: &Free) -> u64 {
-        let idle: u64 = free.gpus.iter().map(|&milli| u64::from(milli)).sum();
-        if idle == 0 {
-            return 0;
-        }
-        let mut fragment = 0;
-        for pod in &self.pods {
-            let request = &pod.request;
-            let fits = 0 < request.gpus && u64::from(request.cpu_milli) <= free.cpu_milli && request.allows(model, pool);
-            let mut lost = idle;
-            if fits {
-                let enough = free.gpus.iter().filter(|&&milli| request.milli <= milli);
-                let (count, usable) = enough.fold((0, 0), |(count, sum), &milli| (count + 1, sum + u64::from(milli)));
-                if usize::from(request.gpus) <= count {
-                    lost = idle - usable;
-                }
-            }
-            fragment += pod.count * lost;
-        }
-        fragment
-    }
-}
-
-/// What a node has free.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Free {
-    /// Thousandths of each GPU.
-    pub gpus: Vec<u16>,
-    /// CPU in milli-cores.
-    pub cpu_milli: u64,
-}
-
 struct Machine {
-    free: Free,
+    gpus: Vec<u16>,
+    cpu_milli: u64,
     pool: PoolId,
     model: ModelId,
     down: bool,
     broken: u64,
-    fragment: u64,
+    /// By class, each summed over typical tasks.
+    classes: [u64; 7],
     idle: u64,
     dirty: bool,
 }
 
 /// The cluster's fragment, up to now.
 pub(super) struct Fragments {
-    typical: Option<Typical>,
+    gauge: Option<Gauge>,
     machines: Vec<Machine>,
     dirty: Vec<NodeId>,
-    fragment: u128,
+    classes: [u128; 7],
     idle: u64,
-    fragment_time: u128,
+    class_time: [u128; 7],
     idle_time: GpuTime,
+    healthy_gpus: Vec<u16>,
+}
+
+/// All classes but the usable one.
+fn fragment(classes: &[u128; 7]) -> u128 {
+    classes.iter().sum::<u128>() - classes[Class::Q3 as usize]
 }
 
 impl Fragments {
     pub(super) fn new(scene: &Scene<'_>) -> Fragments {
-        let typical = Typical::of(scene.workload, &scene.case.catalog);
-        let nodes = scene.case.cluster.nodes.iter().enumerate().filter(|_| typical.is_some());
+        // What users submitted is known only now.
+        let users = scene.case.users.is_some();
+        let mix = if users { Arc::new(TaskMix::of(scene.workload, &scene.case.catalog)) } else { scene.case.task_mix() };
+        let gauge = mix.typical(TypicalBy::default()).map(|typical| Gauge::new(Arc::new(typical)));
+        let nodes = scene.case.cluster.nodes.iter().enumerate().filter(|_| gauge.is_some());
         let mut dirty = Vec::new();
         let machines = nodes.map(|(row, spec)| {
             dirty.push(NodeId::from_index(row));
             Machine {
-                free: Free { gpus: vec![1000; usize::from(spec.gpus)], cpu_milli: spec.cpu_milli },
+                gpus: vec![1000; usize::from(spec.gpus)],
+                cpu_milli: spec.cpu_milli,
                 pool: spec.pool,
                 model: spec.model,
                 down: false,
                 broken: 0,
-                fragment: 0,
+                classes: [0; 7],
                 idle: 0,
                 dirty: true,
             }
         });
         let machines = machines.collect();
-        Fragments { typical, machines, dirty, fragment: 0, idle: 0, fragment_time: 0, idle_time: GpuTime::ZERO }
+        Fragments {
+            gauge,
+            machines,
+            dirty,
+            classes: [0; 7],
+            idle: 0,
+            class_time: [0; 7],
+            idle_time: GpuTime::ZERO,
+            healthy_gpus: Vec::new(),
+        }
     }
 
-    /// Free GPUs that the task mix cannot use now, in GPUs.
+    /// Free GPUs that the task mix cannot use now, in GPUs; `None` without GPU tasks.
     pub(super) fn gpus(&mut self) -> Option<f64> {
+        self.milli().map(|milli| milli / 1000.0)
+    }
+    /// The same in milli-GPU.
+    pub(super) fn milli(&mut self) -> Option<f64> {
         self.settle();
-        self.typical.as_ref().map(|typical| self.fragment as f64 / typical.total as f64 / 1000.0)
+        self.gauge.as_ref().map(|gauge| fragment(&self.classes) as f64 / gauge.typical().total as f64)
+    }
+    /// Free milli-GPU now, on nodes that are not down.
+    pub(super) fn idle(&mut self) -> u64 {
+        self.settle();
+        self.idle
+    }
+    /// The free milli-GPU of now by class; they add up to what is free.
+    pub(super) fn by_class(&mut self) -> Option<[f64; 7]> {
+        self.settle();
+        let total = self.gauge.as_ref()?.typical().total as f64;
+        Some(self.classes.map(|sum| sum as f64 / total))
     }
 
     fn settle(&mut self) {
-        let Some(typical) = &self.typical else { return };
+        let Some(gauge) = &mut self.gauge else { return };
         while let Some(node) = self.dirty.pop() {
             let machine = &mut self.machines[node.index()];
             machine.dirty = false;
-            self.fragment -= u128::from(machine.fragment);
-            self.idle -= machine.idle;
-            (machine.fragment, machine.idle) = (0, 0);
+            let (before, idle_before) = (machine.classes, machine.idle);
+            (machine.classes, machine.idle) = ([0; 7], 0);
             if !machine.down {
-                let kept;
-                let free = if machine.broken == 0 {
-                    &machine.free
+                let gpus = if machine.broken == 0 {
+                    &machine.gpus
                 } else {
                     let healthy = |row: usize| machine.broken >> (row & 63) & 1 == 0;
-                    let gpus = machine.free.gpus.iter().enumerate();
-                    let gpus = gpus.map(|(row, &milli)| if healthy(row) { milli } else { 0 }).collect();
-                    kept = Free { gpus, cpu_milli: machine.free.cpu_milli };
-                    &kept
+                    let gpus = machine.gpus.iter().enumerate();
+                    self.healthy_gpus.clear();
+                    self.healthy_gpus.extend(gpus.map(|(row, &milli)| if healthy(row) { milli } else { 0 }));
+                    &self.healthy_gpus
                 };
-                machine.fragment = typical.fragment(machine.model, machine.pool, free);
-                machine.idle = free.gpus.iter().map(|&milli| u64::from(milli)).sum();
+                // Memory takes no part in the figure.
+                let (model, pool, cpu_milli) = (machine.model, machine.pool, machine.cpu_milli);
+                let free = Free { model, pool, cpu_milli, memory_mib: u64::MAX, gpus };
+                machine.classes = gauge.classes(&free);
+                machine.idle = free.idle();
             }
-            self.fragment += u128::from(machine.fragment);
-            self.idle += machine.idle;
+            for (sum, (now, before)) in self.classes.iter_mut().zip(machine.classes.into_iter().zip(before)) {
+                *sum = *sum + u128::from(now) - u128::from(before);
+            }
+            self.idle = self.idle + machine.idle - idle_before;
         }
     }
 
@@ -202,10 +154,9 @@ impl Fragments {
         let shape = &scene.case.catalog.shapes.rows()[scene.job(job).shape.index()];
         let cpu = shape.groups.get(usize::from(slot.group)).map_or(0, |group| u64::from(group.request.cpu_milli));
         self.touch(slot.node, |machine| {
-            let free = &mut machine.free;
-            free.cpu_milli = if back { free.cpu_milli + cpu } else { free.cpu_milli.saturating_sub(cpu) };
+            machine.cpu_milli = if back { machine.cpu_milli + cpu } else { machine.cpu_milli.saturating_sub(cpu) };
             for index in slot.gpu_indexes() {
-                if let Some(milli) = free.gpus.get_mut(usize::from(index)) {
+                if let Some(milli) = machine.gpus.get_mut(usize::from(index)) {
                     *milli = if back { (*milli + slot.milli).min(1000) } else { milli.saturating_sub(slot.milli) };
                 }
             }
@@ -216,12 +167,15 @@ impl Fragments {
 impl Metric for Fragments {
     fn elapse(&mut self, _scene: &Scene<'_>, from: SimTime, to: SimTime) {
         self.settle();
-        self.fragment_time += self.fragment * u128::from((to - from).as_millis());
+        let millis = u128::from((to - from).as_millis());
+        for (time, now) in self.class_time.iter_mut().zip(self.classes) {
+            *time += now * millis;
+        }
         self.idle_time += MilliGpu::from_milli(self.idle) * (to - from);
     }
 
     fn observe(&mut self, scene: &Scene<'_>, _at: SimTime, fact: &Fact) {
-        if self.typical.is_none() {
+        if self.gauge.is_none() {
             return;
         }
         match *fact {
@@ -246,10 +200,14 @@ impl Metric for Fragments {
     }
 
     fn close(&mut self, scene: &Scene<'_>, out: &mut Measured) {
-        let Some(typical) = &self.typical else { return };
-        let of = |whole: GpuTime| {
-            (GpuTime::ZERO < whole).then(|| self.fragment_time as f64 / typical.total as f64 / whole.as_raw() as f64)
+        let Some(gauge) = &self.gauge else { return };
+        let total = gauge.typical().total as f64;
+        let of = |time: u128, whole: GpuTime| (GpuTime::ZERO < whole).then(|| time as f64 / total / whole.as_raw() as f64);
+        let lost = fragment(&self.class_time);
+        out.fragmentation = Fragmentation {
+            ratio: of(lost, self.idle_time),
+            amount: of(lost, scene.capacity * scene.span_length()),
+            classes: self.class_time.map(|time| of(time, self.idle_time)),
         };
-        out.fragmentation = Fragmentation { ratio: of(self.idle_time), amount: of(scene.capacity * scene.span_length()) };
     }
 }

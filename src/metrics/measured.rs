@@ -272,6 +272,8 @@ pub struct Fragmentation {
     pub ratio: Option<f64>,
     /// Of all GPUs.
     pub amount: Option<f64>,
+    /// Shares of the free GPU time in the order of [`crate::fragment::Class::ALL`]; they add up to one.
+    pub classes: [Option<f64>; 7],
 }
 
 /// Simulated against observed waits, of measured jobs whose start the trace holds and the run reached.

@@ -33,7 +33,6 @@ mod tests;
 pub use accounts::{DayRow, HourRow};
 pub use completion::{BOUND, bounded_slowdown};
 pub use evictions::EvictionRow;
-pub use fragmentation::{Free, Pod, Typical};
 pub use measured::{
     AccountFigures, Availability, BehaviourFigures, ClassFigures, Delivered, DrainFigures, Failures, Fidelity, Fragmentation,
     JobCounts, Levels, Measured, Preemption, PromiseFigures, SessionFigures, TierFigures, TopLevel, WindowCliff,

@@ -3,6 +3,7 @@
 use super::*;
 use crate::cluster::{NodeState, Shape, TaskRequest};
 use crate::facts::{EndReason, PreemptReason, QueueReason, RejectReason};
+use crate::fragment::{Free, Gauge, TaskMix, TypicalBy};
 use crate::ids::NodeId;
 use crate::ledger::story::{Story, preemption};
 use crate::units::{GpuTime, MilliGpu, SimSpan};
@@ -274,16 +275,17 @@ fn the_mix_is_cut_where_it_is_typical() {
         let request = TaskRequest { cpu_milli: if row % 2 == 0 { 1000 } else { 2000 }, ..TaskRequest::whole(gpus) };
         story.shaped("J", 0, &Shape::of(1, request), 1);
     }
-    let typical = Typical::of(&story.workload, &story.catalog).unwrap();
+    let typical = TaskMix::of(&story.workload, &story.catalog).typical(TypicalBy::default()).unwrap();
     let pods: Vec<_> = typical.pods.iter().map(|pod| (pod.request.cpu_milli, pod.request.gpus, pod.count)).collect();
     // Of equal counts the larger comes first; 96 of 100 are enough.
     assert_eq!((pods, typical.total), (vec![(2000, 1, 48), (1000, 1, 48)], 96));
     // One GPU free of two, CPU for the smaller task only: to half of the tasks it is lost.
-    let free = Free { gpus: vec![1000, 0], cpu_milli: 1500 };
-    assert_eq!(typical.fragment(crate::ids::ModelId(0), crate::ids::PoolId(0), &free), 48 * 1000);
+    let mut gauge = Gauge::new(std::sync::Arc::new(typical));
+    let of =
+        |cpu_milli, gpus| Free { model: crate::ids::ModelId(0), pool: crate::ids::PoolId(0), cpu_milli, memory_mib: 0, gpus };
+    assert_eq!(gauge.fragment(&of(1500, &[1000, 0])), 48 * 1000);
     // A share of 400 is too small for both, and lost in either case.
-    let free = Free { gpus: vec![1000, 400], cpu_milli: 2000 };
-    assert_eq!(typical.fragment(crate::ids::ModelId(0), crate::ids::PoolId(0), &free), 96 * 400);
+    assert_eq!(gauge.fragment(&of(2000, &[1000, 400])), 96 * 400);
 }
 
 #[test]

@@ -112,6 +112,9 @@ fn shape(sink: &mut Sink, shape: &Shape) {
         sink.number(u64::from(request.memory_mib));
         sink.number(request.models.0);
         sink.number(request.pools.0);
+        if request.wording != 0 {
+            sink.number(u64::from(request.wording));
+        }
     }
 }
 

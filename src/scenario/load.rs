@@ -5,6 +5,7 @@ use crate::cluster::ClusterSpec;
 use crate::engine::{Case, Contract, EngineSpec};
 use crate::error::{Error, Problem, problems};
 use crate::form::{Fault, Faults, Filled, Node, Place, Setting, check};
+use crate::fragment::TaskMix;
 use crate::ids::AccountId;
 use crate::registry::Value;
 use crate::units::{SimSpan, SimTime};
@@ -13,6 +14,9 @@ use crate::workload::load::offered_load;
 use crate::workload::{Catalog, Job};
 use std::path::Path;
 use std::sync::Arc;
+
+/// Jobs of each stream of users that say which tasks are to be expected of it.
+const FORESEEN: u32 = 4;
 
 /// A checked scenario: one case for each seed, and what is compared on it.
 #[derive(Debug)]
@@ -78,9 +82,14 @@ impl Scenario {
     fn case_with_notes(&self, seed: u64, notes: &mut Vec<String>) -> Result<Case, Error> {
         let mut catalog = self.base.clone();
         let capacity = self.cluster.capacity();
-        let mut workload = self.work.make(capacity, seed, &mut catalog, notes)?;
+        let (mut workload, mut mix) = self.work.make(capacity, seed, &mut catalog, notes)?;
         let (accounts, share_changes) = self.plan.settle(&mut catalog, &mut workload)?;
         let users = self.work.users(capacity, seed, (&self.plan, &accounts), &mut catalog)?;
+        if let Some(users) = &users {
+            let mut jobs = vec![0; catalog.shapes.len()];
+            users.first_shapes(FORESEEN).for_each(|shape| jobs[shape.index()] += 1);
+            mix = Some(Arc::new(TaskMix::counted(&jobs, &catalog)));
+        }
         let submitted = workload.jobs.last().map_or(SimTime::ZERO, |job| job.submit);
         let last = users.as_ref().map_or(submitted, |users| users.last());
         let mut cluster = self.cluster.clone();
@@ -105,6 +114,7 @@ impl Scenario {
             catalog: Arc::new(catalog),
             cluster,
             workload,
+            mix,
             users,
             accounts,
             share_changes,

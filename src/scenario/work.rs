@@ -5,6 +5,7 @@ use crate::accounts::AccountTree;
 use crate::cluster::NodeSpec;
 use crate::error::Problem;
 use crate::form::{Fault, Faults, Filled, Place};
+use crate::fragment::TaskMix;
 use crate::registry::Knobs;
 use crate::trace::{self, ImportReport, TraceError};
 use crate::units::{MilliGpu, SimSpan, SimTime};
@@ -36,7 +37,7 @@ enum Origin {
 }
 
 impl Work {
-    /// The work of one seed; `notes` hears what shaping did.
+    /// The work of one seed, and the mix of its tasks where that is not the work's own; `notes` hears what shaping did.
     ///
     /// - Errors: what cannot be made or shaped so.
     pub fn make(
@@ -45,29 +46,36 @@ impl Work {
         seed: u64,
         catalog: &mut Catalog,
         notes: &mut Vec<String>,
-    ) -> Result<Arc<Workload>, Faults> {
+    ) -> Result<(Arc<Workload>, Option<Arc<TaskMix>>), Faults> {
         let refuse = |lines: Vec<String>| {
             let mut faults = Faults::new();
             lines.into_iter().for_each(|line| faults.push(Fault::new(line).at(&self.at, "for this work")));
             faults
         };
         let given = match (&self.from, &self.shaping) {
-            (Origin::Given(workload), None) => return Ok(workload.clone()),
+            (Origin::Given(workload), None) => return Ok((workload.clone(), None)),
             (Origin::Given(workload), Some(_)) => Workload::clone(workload),
             (Origin::Made(synth), _) => synth::generate(synth, capacity, seed, catalog).map_err(|line| refuse(vec![line]))?,
             (Origin::Users(spec, _), _) => {
                 spec.account_names().for_each(|name| _ = catalog.account(name));
-                return Ok(Arc::default());
+                return Ok((Arc::default(), None));
             }
         };
-        let Some(shaping) = &self.shaping else { return Ok(Arc::new(given)) };
-        let (workload, report) = shape::apply(shaping, given, self.orders.as_ref(), capacity, seed, catalog).map_err(refuse)?;
+        let Some(shaping) = &self.shaping else { return Ok((Arc::new(given), None)) };
+        let (workload, report) = shape::apply(shaping, given, capacity, seed, catalog).map_err(refuse)?;
         notes.extend(report.notes);
         if report.arrival_factor != 1.0 {
             let (before, after) = (report.load_before, report.load_after);
             notes.push(format!("time between arrivals x {:.4}: offered load {before:.3} -> {after:.3}", report.arrival_factor));
         }
-        Ok(Arc::new(workload))
+        if !shaping.is_endless() {
+            return Ok((Arc::new(workload), None));
+        }
+        // Typical tasks are those of the history: drawing some of them again says nothing new.
+        let mix = TaskMix::of(&workload, catalog);
+        let inflated = shape::inflate(shaping, workload, self.orders.as_ref(), capacity, seed, catalog).map_err(refuse)?;
+        notes.extend(inflated.1);
+        Ok((Arc::new(inflated.0), Some(Arc::new(mix))))
     }
 }
 

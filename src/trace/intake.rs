@@ -6,6 +6,7 @@ use super::report::ImportReport;
 use super::{Import, ReadOptions};
 use crate::cluster::{IdSet, Shape, TaskRequest};
 use crate::ids::{AccountId, ClassId, JobId, ShapeId, UserId};
+use crate::workload::load::show_models;
 use crate::workload::{Catalog, Extra, Job, Workload, rebase, select};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -107,12 +108,14 @@ impl<'c> Intake<'c> {
         }
         Some(ClassId(self.classes.row(name, || self.catalog.classes.intern(name)) as u16))
     }
-    /// A set of models from `A|B`; a fault if there are too many.
-    pub fn models(&mut self, line: u64, names: &str) -> Option<IdSet> {
-        set(names, &mut self.catalog.models).or_else(|| {
+    /// A set of models from `A|B`, and the row of its wording if that is not the catalog's own; a fault if there are too many.
+    pub fn models(&mut self, line: u64, names: &str) -> Option<(IdSet, u32)> {
+        let Some(models) = set(names, &mut self.catalog.models) else {
             self.too_many(line, "GPU models", Catalog::SET_MAX as u64);
-            None
-        })
+            return None;
+        };
+        let plain = models.is_any() || names == show_models(models, self.catalog);
+        Some((models, if plain { 0 } else { self.catalog.wordings.intern(names) }))
     }
     /// A set of pools from `A|B`; a fault if there are too many.
     pub fn pools(&mut self, line: u64, names: &str) -> Option<IdSet> {

@@ -173,8 +173,8 @@ fn read(lines: Lines, options: &ReadOptions, intake: &mut Intake<'_>) {
             ..TaskRequest::whole(0)
         };
         if let Some(names) = models {
-            let Some(set) = intake.models(line, names) else { continue };
-            whole.models = set;
+            let Some((models, wording)) = intake.models(line, names) else { continue };
+            (whole.models, whole.wording) = (models, wording);
         }
         if let Some(names) = pools {
             let Some(set) = intake.pools(line, names) else { continue };
@@ -183,7 +183,9 @@ fn read(lines: Lines, options: &ReadOptions, intake: &mut Intake<'_>) {
         let shape = match groups {
             None => intake.shape(gpus as u32, whole),
             Some(groups) => {
-                let sets = |names: &str, models| if models { intake.models(line, names) } else { intake.pools(line, names) };
+                let sets = |names: &str, models| {
+                    if models { intake.models(line, names) } else { intake.pools(line, names).map(|pools| (pools, 0)) }
+                };
                 let Some(shape) = tasks::shape(&groups, whole, sets) else { continue };
                 intake.catalog.shape(&shape)
             }

@@ -4,7 +4,7 @@ use super::native::{self, COLUMNS};
 use super::tasks;
 use crate::cluster::{Shape, TaskRequest};
 use crate::units::{SimSpan, SimTime};
-use crate::workload::load::show_models;
+use crate::workload::load::spell_models;
 use crate::workload::{Catalog, Curve, Extra, Job, Workload};
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -77,7 +77,7 @@ impl ShapeText {
             milli: if first.is_share() { first.milli.to_string() } else { String::new() },
             cpu: some(whole.cpu_milli),
             memory: some(whole.memory_mib),
-            models: if first.models.is_any() { String::new() } else { show_models(first.models, catalog) },
+            models: if first.models.is_any() { String::new() } else { spell_models(&first, catalog) },
             pools: if first.pools.is_any() { String::new() } else { tasks::show_pools(first.pools, catalog) },
             ..bare(String::new())
         }

@@ -99,8 +99,8 @@ fn read(lines: Lines, options: &ReadOptions, intake: &mut Intake<'_>) {
             }
             whole.milli = milli.min(1000) as u16;
             if let Some(spec) = spec {
-                let Some(models) = intake.models(line, spec) else { continue };
-                whole.models = models;
+                let Some((models, wording)) = intake.models(line, spec) else { continue };
+                (whole.models, whole.wording) = (models, wording);
             }
         }
         let since = scheduled.or(created);

@@ -4,7 +4,7 @@
 use super::field;
 use crate::cluster::{ClusterSpec, IdSet, Shape, TaskGroup, TaskRequest};
 use crate::workload::Catalog;
-use crate::workload::load::show_models;
+use crate::workload::load::spell_models;
 use std::fmt::Write as _;
 
 /// What a group says; `None` where it leaves it to the row.
@@ -61,8 +61,13 @@ pub fn gpus(groups: &[Group<'_>]) -> u32 {
 }
 
 /// The shape of a gang. `whole` is what the row says of the job in all ([`Shape::cut`]): what a group leaves open comes from there,
-/// CPU and memory by its part of the GPUs (of the tasks, for a job without GPUs). `sets` reads names of models and of pools.
-pub fn shape(groups: &[Group<'_>], whole: TaskRequest, mut sets: impl FnMut(&str, bool) -> Option<IdSet>) -> Option<Shape> {
+/// CPU and memory by its part of the GPUs (of the tasks, for a job without GPUs). `sets` reads names of models
+/// (with their wording) and of pools.
+pub fn shape(
+    groups: &[Group<'_>],
+    whole: TaskRequest,
+    mut sets: impl FnMut(&str, bool) -> Option<(IdSet, u32)>,
+) -> Option<Shape> {
     let all = gpus(groups);
     let tasks: u32 = groups.iter().map(|group| group.count).sum();
     let mut out = Vec::with_capacity(groups.len());
@@ -74,11 +79,11 @@ pub fn shape(groups: &[Group<'_>], whole: TaskRequest, mut sets: impl FnMut(&str
             1 => group.milli.unwrap_or(whole.milli),
             _ => 1000,
         };
-        let models = group.models.map_or(Some(whole.models), |names| sets(names, true))?;
-        let pools = group.pools.map_or(Some(whole.pools), |names| sets(names, false))?;
+        let (models, wording) = group.models.map_or(Some((whole.models, whole.wording)), |names| sets(names, true))?;
+        let (pools, _) = group.pools.map_or(Some((whole.pools, 0)), |names| sets(names, false))?;
         let (cpu_milli, memory_mib) =
             (group.cpu.unwrap_or(part(whole.cpu_milli)), group.memory.unwrap_or(part(whole.memory_mib)));
-        let request = TaskRequest { gpus: group.gpus, milli, cpu_milli, memory_mib, models, pools };
+        let request = TaskRequest { gpus: group.gpus, milli, cpu_milli, memory_mib, models, pools, wording };
         out.push(TaskGroup { count: group.count, request });
     }
     Some(Shape { groups: out.into() })
@@ -98,7 +103,7 @@ pub fn show(shape: &Shape, catalog: &Catalog) -> String {
         }
         let _ = write!(out, ":cpu={}:memory={}", request.cpu_milli, request.memory_mib);
         if !request.models.is_any() {
-            let _ = write!(out, ":models={}", show_models(request.models, catalog));
+            let _ = write!(out, ":models={}", spell_models(request, catalog));
         }
         if !request.pools.is_any() {
             let _ = write!(out, ":pools={}", show_pools(request.pools, catalog));
@@ -119,7 +124,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str, whole: TaskRequest) -> Option<Shape> {
-        shape(&parse(text.as_bytes())?, whole, |_, _| Some(IdSet::NONE.with(1)))
+        shape(&parse(text.as_bytes())?, whole, |_, _| Some((IdSet::NONE.with(1), 0)))
     }
 
     #[test]

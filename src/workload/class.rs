@@ -245,7 +245,7 @@ impl ClassSpec {
         let pools = set(&self.pools, &mut catalog.pools)?;
         let per_gpu = |amount: u64| (amount * u64::from(gpus.max(1))).min(u64::from(u32::MAX)) as u32;
         let (cpu_milli, memory_mib) = (per_gpu(self.cpu_per_gpu), per_gpu(self.memory_per_gpu));
-        let whole = TaskRequest { gpus: 0, milli: self.milli, cpu_milli, memory_mib, models, pools };
+        let whole = TaskRequest { gpus: 0, milli: self.milli, cpu_milli, memory_mib, models, pools, wording: 0 };
         let shape = Shape::cut(gpus, per_task, whole);
         Ok((catalog.shape(&shape), shape.capacity()))
     }

@@ -2,7 +2,7 @@
 
 use super::job::Job;
 use super::tables::{Catalog, Workload};
-use crate::cluster::{IdSet, NodeSpec};
+use crate::cluster::{IdSet, NodeSpec, TaskRequest};
 use crate::ids::ModelId;
 use crate::units::{GpuTime, MilliGpu, SimSpan};
 use std::collections::BTreeMap;
@@ -96,6 +96,14 @@ pub fn show_models(models: IdSet, catalog: &Catalog) -> String {
     let rows = 0..catalog.models.len();
     let named = rows.filter(|&row| models.has(ModelId::from_index(row).index())).map(|row| catalog.models.rows()[row].as_str());
     named.collect::<Vec<&str>>().join("|")
+}
+
+/// The models that a task accepts, as `A|B` in the spelling of its trace, or `any`.
+pub fn spell_models(request: &TaskRequest, catalog: &Catalog) -> String {
+    match catalog.wordings.rows().get(request.wording as usize) {
+        Some(wording) if !wording.is_empty() => wording.clone(),
+        _ => show_models(request.models, catalog),
+    }
 }
 
 fn ratio(time: GpuTime, capacity: MilliGpu, span: SimSpan) -> f64 {

@@ -31,15 +31,13 @@ pub struct ShapeReport {
     pub notes: Vec<String>,
 }
 
-/// Reshapes a history: window, sample, run times, arrivals (scale, then load), estimates, defaults, and last the inflation or the
-/// recorded order. `capacity` is the GPU capacity that `load` and `inflate` refer to; `orders` is the file that
-/// [`Shaping::orders`] names, read by [`crate::trace::read_orders`].
+/// Reshapes a history: window, sample, run times, arrivals (scale, then load), estimates, defaults. `capacity` is the GPU capacity
+/// that `load` refers to. What never leaves is made of the result by [`inflate`].
 ///
-/// - Errors: sentences about what cannot be done (no job left, an order that names an unknown job).
+/// - Errors: sentences about what cannot be done (no job left).
 pub fn apply(
     shaping: &Shaping,
     workload: Workload,
-    orders: Option<&Orders>,
     capacity: MilliGpu,
     seed: u64,
     catalog: &Catalog,
@@ -84,16 +82,31 @@ pub fn apply(
         estimate(job, shaping.estimate, seed, row as u64);
         defaults(job, shaping);
     }
-    if let Some(orders) = orders {
-        workload = inflate::in_order(workload, orders)?;
-    } else if 0.0 < shaping.inflate {
-        let (grown, note) = inflate::to_share(workload, catalog, capacity, shaping.inflate, seed);
-        workload = grown;
-        report.notes.push(note);
-    }
     report.after = workload.jobs.len() as u64;
     report.load_after = load::offered_load(&workload, catalog, capacity);
     Ok((workload, report))
+}
+
+/// The recorded order of a reshaped history, or its inflation to a share of `capacity`, as [`Shaping::is_endless`] asks for; else the
+/// history as it is. `orders` is the file that [`Shaping::orders`] names, read by [`crate::trace::read_orders`].
+///
+/// - Errors: sentences about what cannot be done (an order that names an unknown job).
+pub fn inflate(
+    shaping: &Shaping,
+    workload: Workload,
+    orders: Option<&Orders>,
+    capacity: MilliGpu,
+    seed: u64,
+    catalog: &Catalog,
+) -> Result<(Workload, Option<String>), Vec<String>> {
+    if let Some(orders) = orders {
+        return Ok((inflate::in_order(workload, orders)?, None));
+    }
+    if shaping.inflate == 0.0 {
+        return Ok((workload, None));
+    }
+    let (grown, note) = inflate::to_share(workload, catalog, capacity, shaping.inflate, seed);
+    Ok((grown, Some(note)))
 }
 
 /// The jobs of the window and the sample. The sample goes by a hash of the job's row in the history, so that it is the same
@@ -190,7 +203,7 @@ mod tests {
         let mut knobs = Knobs::defaults(KNOBS);
         edits.iter().for_each(|(name, value)| knobs.set(name, value.clone()));
         let (workload, catalog) = history();
-        apply(&Shaping::from(&knobs), workload, None, MilliGpu::from_gpus(4), 5, &catalog)
+        apply(&Shaping::from(&knobs), workload, MilliGpu::from_gpus(4), 5, &catalog)
     }
 
     fn seconds(workload: &Workload, of: impl Fn(&Job) -> SimSpan) -> Vec<u64> {

@@ -106,6 +106,8 @@ pub struct Catalog {
     pub classes: Table<String>,
     /// Requests.
     pub shapes: Table<Shape>,
+    /// Lists of models whose spelling is not the catalog's own: in another order, or with repeats. Row 0 is "".
+    pub wordings: Table<String>,
 }
 
 impl Default for Catalog {
@@ -117,7 +119,9 @@ impl Default for Catalog {
             users: Table::default(),
             classes: Table::default(),
             shapes: Table::default(),
+            wordings: Table::default(),
         };
+        catalog.wordings.intern("");
         catalog.model("");
         catalog.pool("main");
         catalog.class(Catalog::CLASS);

@@ -81,7 +81,7 @@ fn recorded_orders_of_arrival_are_followed() {
     let import = trace::read(&pods, None, &ReadOptions { endless: true, ..ReadOptions::default() }, &mut catalog).unwrap();
     let shaping = shape::Shaping::default();
     let gpus = MilliGpu::from_gpus(6212);
-    let (workload, _) = shape::apply(&shaping, import.workload, Some(&orders), gpus, 1, &catalog).unwrap();
+    let (workload, _) = shape::inflate(&shaping, import.workload, Some(&orders), gpus, 1, &catalog).unwrap();
     assert_eq!(workload.jobs.len(), 10_866);
     let asked: u64 = workload.jobs.iter().map(|job| catalog.shapes.rows()[job.shape.index()].capacity().as_milli()).sum();
     assert!((1.299..=1.3).contains(&(asked as f64 / 6_212_000.0)), "{asked}");

@@ -63,7 +63,7 @@ pub fn plain(workload: &Workload, catalog: &Catalog) -> Vec<String> {
                     names
                 };
                 let (models, pools) = (named(request.models, catalog.models.rows()), named(request.pools, catalog.pools.rows()));
-                let bare = TaskRequest { models: IdSet::ANY, pools: IdSet::ANY, ..*request };
+                let bare = TaskRequest { models: IdSet::ANY, pools: IdSet::ANY, wording: 0, ..*request };
                 format!("{}x{bare:?}{models:?}{pools:?}", group.count)
             })
             .collect();
@@ -106,7 +106,15 @@ fn any_workload(seed: u64, n: usize, catalog: &mut Catalog) -> Workload {
             };
             let models = [IdSet::ANY, IdSet::NONE.with(a.index()), IdSet::NONE.with(a.index()).with(b.index())][maybe(3)];
             let pools = [IdSet::ANY, IdSet::NONE.with(side.index())][maybe(2)];
-            TaskRequest { gpus, milli, cpu_milli: maybe(50_000) as u32, memory_mib: maybe(9999) as u32, models, pools }
+            TaskRequest {
+                gpus,
+                milli,
+                cpu_milli: maybe(50_000) as u32,
+                memory_mib: maybe(9999) as u32,
+                models,
+                pools,
+                wording: 0,
+            }
         };
         let groups: Vec<TaskGroup> =
             (0..=maybe(3)).map(|_| TaskGroup { count: 1 + maybe(4) as u32, request: request(&mut maybe, 17) }).collect();

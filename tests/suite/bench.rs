@@ -149,6 +149,7 @@ impl Bench {
             catalog: Arc::new(catalog),
             cluster: Arc::new(self.cluster.clone()),
             workload: Arc::new(self.workload.clone()),
+            mix: None,
             users: None,
             accounts: match self.accounts.as_slice() {
                 [] => AccountTree::new(vec![(None, 1.0); accounts]),

@@ -5,7 +5,7 @@ use super::season::Season;
 use super::spec::{ClassPlan, Conduct, Spec};
 use super::squat::Hold;
 use crate::accounts::AccountTree;
-use crate::ids::{AccountId, ClassId, UserId};
+use crate::ids::{AccountId, ClassId, ShapeId, UserId};
 use crate::seed::{self, Purpose};
 use crate::units::{MilliGpu, SimSpan, SimTime};
 use crate::workload::Catalog;
@@ -185,6 +185,10 @@ impl Users {
             };
             (stream.account, gpus, declared)
         })
+    }
+    /// The requests of the first `n` jobs of every stream, whenever they come: what kinds of task are to be expected.
+    pub fn first_shapes(&self, n: u32) -> impl Iterator<Item = ShapeId> + '_ {
+        (0..self.streams.len() as u32).flat_map(move |stream| (0..n).map(move |nth| self.job(stream, nth, 0).0.shape))
     }
     /// The highest priority that any of them may ask for; `None` of nobody.
     pub fn priority_max(&self) -> Option<i32> {
