@@ -16,6 +16,8 @@ mod complaints;
 mod drives;
 #[path = "suite/experiments.rs"]
 mod experiments;
+#[path = "suite/fgd.rs"]
+mod fgd;
 #[path = "suite/growth.rs"]
 mod growth;
 #[path = "suite/orders.rs"]

@@ -3,6 +3,7 @@
 mod buckets;
 pub mod gang;
 mod node_set;
+pub mod power;
 mod request;
 mod slot;
 mod spec;

@@ -37,6 +37,14 @@ pub struct ModelSpec {
     pub billing: f64,
 }
 
+impl ModelSpec {
+    /// A model like the reference, with the watts known of one of that name.
+    pub fn named(name: &str) -> ModelSpec {
+        let (watts_idle, watts_full) = super::power::known_watts(name).unwrap_or((0.0, 0.0));
+        ModelSpec { watts_idle, watts_full, ..ModelSpec::default() }
+    }
+}
+
 impl Default for ModelSpec {
     fn default() -> Self {
         ModelSpec { speed: 1.0, memory_mib: 0, watts_idle: 0.0, watts_full: 0.0, billing: 1.0 }

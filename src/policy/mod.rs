@@ -56,6 +56,10 @@ fn chosen(spec: &PolicySpec) -> Vec<(Stage, Info)> {
 pub(crate) fn conflicts(spec: &PolicySpec) -> Vec<String> {
     let stages = chosen(spec);
     let mut found = Vec::new();
+    let place = spec.choice(Stage::Place);
+    if place.entry == "blend" && place::blend_is_empty(&place.knobs) {
+        found.push("place = \"blend\" gives none of its rules a weight, such as `fgd = 0.5`".into());
+    }
     for (stage, info) in &stages {
         for need in info.needs {
             if !stages.iter().any(|(_, other)| other.provides.contains(need)) {

@@ -199,7 +199,9 @@ impl Pass<'_, '_> {
             if let Release::Job(victim) = context.releases[at] {
                 let turn = context.propose_stop(self.view, victim);
                 self.order.turned(self.view, turn);
-                self.evict.turned(self.view, turn, &*self.order, self.view.job(victim).slots());
+                let slots = self.view.job(victim).slots();
+                self.evict.turned(self.view, turn, &*self.order, slots);
+                self.place.turned(self.view, turn, slots);
             }
         }
         if !context.releases.is_empty() {
@@ -211,6 +213,7 @@ impl Pass<'_, '_> {
         let turn = context.propose_start(self.view, job);
         self.order.turned(self.view, turn);
         self.evict.turned(self.view, turn, &*self.order, &context.slots);
+        self.place.turned(self.view, turn, &context.slots);
     }
 
     fn fits_free(&mut self, job: JobId, shadow: Option<&mut Shadow>) -> bool {

@@ -90,6 +90,7 @@ impl Policy for Staged {
         for &turn in &turns {
             order.turned(view, turn);
             evict.turned(view, turn, &**order, view.job(turn.job).slots());
+            place.turned(view, turn, view.job(turn.job).slots());
         }
         turns.clear();
         context.turns = turns;
@@ -117,6 +118,7 @@ impl Policy for Staged {
                 let turn = context.propose_stop(view, job);
                 order.turned(view, turn);
                 evict.turned(view, turn, &**order, view.job(turn.job).slots());
+                place.turned(view, turn, view.job(turn.job).slots());
             }
             if let Some(at) = next {
                 out.wake_at(at);

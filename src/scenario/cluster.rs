@@ -97,9 +97,10 @@ pub fn names(nodes: &[NodeSpec], cluster: &Filled, faults: &mut Faults) -> NodeN
     names
 }
 
-/// What models are like, in `ModelId` order; models that the file does not describe are like the reference.
+/// What models are like, in `ModelId` order; models that the file does not describe are like the reference, with the watts that are
+/// known of them.
 pub fn models(cluster: Option<&Filled>, catalog: &Catalog, faults: &mut Faults) -> Vec<ModelSpec> {
-    let mut models = vec![ModelSpec::default(); catalog.models.len()];
+    let mut models: Vec<ModelSpec> = catalog.models.rows().iter().map(|name| ModelSpec::named(name)).collect();
     for table in cluster.map_or(&[][..], |cluster| cluster.parts("model")) {
         let Some(name) = table.knobs.opt_text("name") else { continue };
         let Some(row) = catalog.models.row(name) else {
@@ -108,11 +109,12 @@ pub fn models(cluster: Option<&Filled>, catalog: &Catalog, faults: &mut Faults) 
             faults.push(fault.at(table.place("name"), "expected the model of a node").nearest(name, known));
             continue;
         };
+        let known = models[row as usize];
         models[row as usize] = ModelSpec {
             speed: table.knobs.float("speed"),
             memory_mib: table.knobs.int("memory") as u64,
-            watts_idle: table.knobs.float("watts_idle"),
-            watts_full: table.knobs.float("watts_full"),
+            watts_idle: table.knobs.opt_float("watts_idle").unwrap_or(known.watts_idle),
+            watts_full: table.knobs.opt_float("watts_full").unwrap_or(known.watts_full),
             billing: table.knobs.float("billing"),
         };
     }

@@ -139,8 +139,14 @@ const MODEL: Form = Form {
             Knob::optional("name", "the model", Kind::Text),
             Knob::new("speed", "speed relative to the reference", POSITIVE, "1"),
             Knob::new("memory", "device memory", Kind::Size, "0"),
-            Knob::new("watts_idle", "power when idle", NOT_NEGATIVE, "0").unit("W"),
-            Knob::new("watts_full", "power at full load", NOT_NEGATIVE, "0").unit("W"),
+            Knob::optional("watts_idle", "power when idle; unset: that of a well-known model of this name, else 0", NOT_NEGATIVE)
+                .unit("W"),
+            Knob::optional(
+                "watts_full",
+                "power at full load; unset: that of a well-known model of this name, else 0",
+                NOT_NEGATIVE,
+            )
+            .unit("W"),
             Knob::new("billing", "weight in billing", NOT_NEGATIVE, "1"),
         ],
     )

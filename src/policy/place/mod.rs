@@ -1,22 +1,50 @@
 //! Which node, which GPU? One implementation a file; each keeps its own index of the draft.
 
-mod best_fit;
-mod first_fit;
+mod best;
 mod fit;
-mod random;
-mod worst_fit;
+mod ratings;
+mod score;
 
+use super::context::Turn;
+use crate::cluster::Slot;
 use crate::cluster::{Cluster, TaskGroup, TaskRequest, bits};
 use crate::engine::{Case, View};
 use crate::ids::{JobId, NodeId};
-use crate::registry::{Entry, Knobs};
+use crate::registry::{Entry, Kind, Knob, Knobs};
 use crate::units::SimTime;
 
 /// Makes a placement from its knobs for one case.
 pub type Build = fn(&Knobs, &Case) -> Box<dyn Place>;
 
-/// All placements.
-pub const ENTRIES: &[&Entry<Build>] = &[&first_fit::ENTRY, &best_fit::ENTRY, &worst_fit::ENTRY, &random::ENTRY];
+/// Makes a scorer from its knobs for one case.
+type BuildScore = fn(&Knobs, &Case) -> Box<dyn score::Score>;
+
+/// One line makes a placement known; one of `scored`, which also has `pub(super) fn score`, can be blended, too.
+macro_rules! places {
+    (plain: $($plain:ident)*, scored: $($scored:ident)*) => {
+        $(mod $plain;)*
+        $(mod $scored;)*
+
+        /// All placements.
+        pub const ENTRIES: &[&Entry<Build>] = &[$(&$plain::ENTRY,)* $(&$scored::ENTRY),*];
+        /// Those that go by points.
+        const SCORERS: &[(&Entry<Build>, BuildScore)] = &[$((&$scored::ENTRY, $scored::score)),*];
+        /// Knobs of `blend`: a weight for each of those.
+        const BLEND_KNOBS: &[Knob] = &[
+            Knob::new("mode", "points by index, or anew for every node (slow; the oracle of tests)", Kind::Choice(&["index", "scan"]), "index"),
+            $(Knob::new($scored::ENTRY.name, $scored::ENTRY.about, WEIGHT, "0").unit("weight").tunable()),*
+        ];
+    };
+}
+
+const WEIGHT: Kind = Kind::Float { min: 0.0, max: 1e6 };
+
+places! {
+    plain: first_fit best_fit worst_fit random blend,
+    scored: kube_best_fit dot_product gpu_packing gpu_clustering fgd pwr
+}
+
+pub(super) use blend::is_empty as blend_is_empty;
 
 /// One question: where may the next task of a job go?
 pub struct Ask<'a> {
@@ -72,6 +100,8 @@ pub trait Place: Send {
     fn has_room(&mut self, _cluster: &Cluster, _group: &TaskGroup) -> bool {
         true
     }
+    /// Hears that a job started, stopped, or holds something else, in fact or by a proposal of this pass; and what it then holds.
+    fn turned(&mut self, _view: &View<'_>, _turn: Turn, _slots: &[Slot]) {}
     /// Nodes looked at since this was last asked.
     fn take_visits(&mut self) -> u64;
 }

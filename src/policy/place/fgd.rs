@@ -1,0 +1,202 @@
+//! `fgd`: fragmentation gradient descent: where the free GPUs of the cluster lose least of their worth to typical tasks.
+//!
+//! Published: points = trunc(100 sigmoid(dF / 1000)), dF the milli-GPU by which the node's fragment falls; a share is tried on every GPU
+//! of the node that has room, and goes to the first that reaches the node's points. Exact arithmetic is ours: dF is a ratio of whole
+//! numbers, compared with the thresholds of the sigmoid, so that no point depends on the order of a sum; the artifact's doubles turn true
+//! differences of zero into tiny ones, which decide a few placements (`arith = "published"`).
+
+use super::best::{Best, Search};
+use super::score::{POINTS, Score, Spot, whole};
+use super::{Build, Place};
+use crate::cluster::{Cluster, bits};
+use crate::engine::Case;
+use crate::fragment::{Free, Gauge, TypicalBy};
+use crate::ids::NodeId;
+use crate::registry::{Entry, Kind, Knob, Knobs};
+use std::sync::Arc;
+
+/// The placement.
+pub const ENTRY: Entry<Build> = Entry {
+    name: "fgd",
+    about: "where free GPUs lose least of their worth to typical tasks (fragmentation gradient descent)",
+    source: "Weng et al., \"Beware of Fragmentation: Scheduling GPU-Sharing Workloads with Fragmentation Gradient Descent\", ATC 2023",
+    knobs: &[
+        Knob::new(
+            "mode",
+            "search by index; by a look at every node (local, as published); at 8 nodes that fit, drawn at random (bounded); or with the \
+             whole cluster's fragment computed anew for every try (naive: only to compare costs)",
+            Kind::Choice(&["index", "local", "bounded", "naive"]),
+            "index",
+        ),
+        POINTS,
+        Knob::new(
+            "arith",
+            "whole numbers, or the doubles of the published artifact in its order of sums",
+            Kind::Choice(&["exact", "published"]),
+            "exact",
+        ),
+        Knob::new(
+            "typical_share",
+            "the most frequent kinds of task are typical until they are this share of all tasks",
+            Kind::FRACTION,
+            "0.95",
+        )
+        .tunable(),
+        Knob::new("memory", "whether memory decides what fits, and tells kinds of task apart (ours)", Kind::Bool, "false"),
+    ],
+    needs: &[],
+    provides: &[],
+    timed: false,
+    build,
+};
+
+fn build(knobs: &Knobs, case: &Case) -> Box<dyn Place> {
+    Box::new(Best::new(score(knobs, case), Search::named(knobs.text("mode")), case.seed))
+}
+
+/// Its scorer.
+pub(super) fn score(knobs: &Knobs, case: &Case) -> Box<dyn Score> {
+    let by = TypicalBy { share: knobs.float("typical_share"), memory: knobs.flag("memory") };
+    let gauge = case.task_mix().typical(by).map(|typical| Gauge::new(Arc::new(typical)));
+    let total = gauge.as_ref().map_or(1, |gauge| gauge.typical().total);
+    Box::new(Fgd {
+        gauge,
+        thresholds: thresholds(total),
+        whole: whole(knobs),
+        published: knobs.text("arith") == "published",
+        naive: knobs.text("mode") == "naive",
+        memory: by.memory,
+        before: Vec::new(),
+        seen: None,
+        trial: Vec::new(),
+    })
+}
+
+/// The least fall of the fragment, summed over `total` typical tasks, that is worth 1, 2, … 99 points: 1000 total ln(p / (100 - p)),
+/// rounded up. No fall is worth 100.
+fn thresholds(total: u64) -> [i64; 99] {
+    std::array::from_fn(|row| {
+        let points = (row + 1) as f64;
+        libm::ceil(1000.0 * total as f64 * libm::log(points / (100.0 - points))) as i64
+    })
+}
+
+/// A fragment: summed over typical tasks, or their mean in doubles.
+#[derive(Clone, Copy, Debug)]
+enum Fragment {
+    Exact(u64),
+    Published(f64),
+}
+
+struct Fgd {
+    /// `None`: no task asks for a GPU, and nothing is ever fragment.
+    gauge: Option<Gauge>,
+    thresholds: [i64; 99],
+    whole: bool,
+    published: bool,
+    naive: bool,
+    memory: bool,
+    /// The fragment of each node as it is, once asked for.
+    before: Vec<Option<Fragment>>,
+    seen: Option<u64>,
+    /// GPUs of a node with the task on them.
+    trial: Vec<u16>,
+}
+
+impl Fgd {
+    /// The node with `cpu` and `memory` less, and these GPUs.
+    fn free<'a>(spot: &Spot<'a>, gpus: &'a [u16], placed: bool) -> Free<'a> {
+        let (row, request) = (spot.row(), spot.request);
+        let (cpu, memory) = if placed { (request.cpu_milli.into(), request.memory_mib.into()) } else { (0, 0) };
+        Free {
+            model: row.model,
+            pool: row.pool,
+            cpu_milli: row.cpu_free - cpu,
+            memory_mib: row.memory_free.saturating_sub(memory),
+            gpus,
+        }
+    }
+    fn fragment(gauge: &mut Gauge, published: bool, free: &Free<'_>) -> Fragment {
+        if published { Fragment::Published(gauge.fragment_published(free)) } else { Fragment::Exact(gauge.fragment(free)) }
+    }
+    /// Points for the task on those of the node's GPUs.
+    fn worth(&mut self, spot: &Spot<'_>, gpus: u64) -> f64 {
+        let Some(gauge) = &mut self.gauge else { return 50.0 };
+        self.trial.clear();
+        self.trial.extend_from_slice(spot.gpus());
+        for gpu in bits(gpus) {
+            self.trial[usize::from(gpu)] -= spot.request.milli;
+        }
+        let kept = &mut self.before[spot.node.index()];
+        let before = *kept.get_or_insert_with(|| Fgd::fragment(gauge, self.published, &Fgd::free(spot, spot.gpus(), false)));
+        let after = Fgd::fragment(gauge, self.published, &Fgd::free(spot, &self.trial, true));
+        match (before, after) {
+            (Fragment::Exact(before), Fragment::Exact(after)) => {
+                let others = if self.naive { Fgd::others(gauge, spot) } else { 0 };
+                let fall = (others + before) as i64 - (others + after) as i64;
+                // The sigmoid orders as the fall itself does, and is flat where that is large.
+                if self.whole { self.thresholds.partition_point(|&least| least <= fall) as f64 } else { fall as f64 }
+            }
+            (Fragment::Published(before), Fragment::Published(after)) => {
+                let fall = before - after;
+                let points = 1.0 / (1.0 + libm::exp(-(fall / 1000.0))) * 100.0;
+                if self.whole { libm::trunc(points) } else { fall }
+            }
+            _ => unreachable!("one arithmetic at a time"),
+        }
+    }
+    /// The fragment of all other nodes, computed anew.
+    fn others(gauge: &mut Gauge, spot: &Spot<'_>) -> u64 {
+        let nodes = (0..spot.cluster.len()).map(NodeId::from_index).filter(|&node| node != spot.node);
+        nodes.map(|node| gauge.fragment(&Fgd::free(&Spot { node, ..*spot }, spot.cluster.gpu_free(node), false))).sum()
+    }
+    /// Each GPU that a share may go to, without those whose like has been tried.
+    fn tries(spot: &Spot<'_>) -> impl Iterator<Item = u64> {
+        let (gpus, usable) = (spot.gpus(), spot.usable);
+        let first_of_its_kind = move |gpu: &u8| {
+            let like = |other: u8| gpus[usize::from(other)] == gpus[usize::from(*gpu)];
+            !bits(usable).take_while(|other| other < gpu).any(like)
+        };
+        bits(usable).filter(first_of_its_kind).map(|gpu| 1 << gpu)
+    }
+}
+
+impl Score for Fgd {
+    fn points(&mut self, spot: &Spot<'_>) -> f64 {
+        if !spot.request.is_share() {
+            let gpus = if spot.request.gpus == 0 { 0 } else { spot.lowest() };
+            return self.worth(spot, gpus);
+        }
+        Fgd::tries(spot).map(|gpu| self.worth(spot, gpu)).fold(f64::NEG_INFINITY, f64::max)
+    }
+    fn gpus(&mut self, spot: &Spot<'_>) -> u64 {
+        if !spot.request.is_share() {
+            return spot.lowest();
+        }
+        let mut best: Option<(f64, u64)> = None;
+        for gpu in Fgd::tries(spot) {
+            let points = self.worth(spot, gpu);
+            if best.is_none_or(|(found, _)| found < points) {
+                best = Some((points, gpu));
+            }
+        }
+        best.map_or(0, |(_, gpu)| gpu)
+    }
+    fn reads_memory(&self) -> bool {
+        self.memory
+    }
+    fn sync(&mut self, cluster: &Cluster) {
+        let version = cluster.version();
+        if self.seen == Some(version) {
+            return;
+        }
+        match self.seen.and_then(|seen| cluster.changes(seen)) {
+            Some(changes) => changes.iter().for_each(|node| self.before[node.index()] = None),
+            None => {
+                self.before.clear();
+                self.before.resize(cluster.len(), None);
+            }
+        }
+        self.seen = Some(version);
+    }
+}

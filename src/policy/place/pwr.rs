@@ -1,0 +1,118 @@
+//! `pwr`: where the power of the cluster rises least.
+//!
+//! Published: points = minus the rise in whole watts, spread from 0 to 100 over the nodes that fit (all equal: 100); a share goes to the
+//! GPU with the smallest rise, then the lowest. GPUs draw full power as soon as anything runs on them (`power = "step"`), and packages
+//! of CPU as many as the cores in use fill. The other power curves are ours to choose from.
+
+use super::best::{Best, MODE, Search};
+use super::score::{POINTS, Score, Spot, cut, whole};
+use super::{Build, Place};
+use crate::cluster::power::{Packages, PowerCurve};
+use crate::cluster::{ModelSpec, WHOLE, bits};
+use crate::engine::Case;
+use crate::registry::{Entry, Kind, Knob, Knobs};
+
+/// The placement.
+pub const ENTRY: Entry<Build> = Entry {
+    name: "pwr",
+    about: "where the power of GPUs (and of CPU packages, if stated) rises least",
+    source: "Lettich et al., \"Power- and Fragmentation-aware Online Scheduling for GPU Datacenters\", CCGrid 2025",
+    knobs: &[
+        MODE,
+        POINTS,
+        Knob::new(
+            "power",
+            "what a GPU draws: full power once in use (step); in proportion to its use (linear); or a part for being in use, the rest in \
+             proportion (activation)",
+            Kind::Choice(&["step", "linear", "activation"]),
+            "step",
+        ),
+        Knob::new("activation_watts", "with power = activation: what being in use draws", Kind::Float { min: 0.0, max: 1e6 }, "40")
+            .unit("W"),
+        Knob::new("cpu_idle", "power of an idle CPU package", Kind::Float { min: 0.0, max: 1e6 }, "0").unit("W"),
+        Knob::new("cpu_full", "power of a CPU package in use; as `cpu_idle`: CPU does not count", Kind::Float { min: 0.0, max: 1e6 }, "0")
+            .unit("W"),
+        Knob::new("package_cores", "physical cores of a CPU package, each two CPUs of a request", Kind::Int { min: 1, max: 4096 }, "16"),
+    ],
+    needs: &[],
+    provides: &[],
+    timed: false,
+    build,
+};
+
+fn build(knobs: &Knobs, case: &Case) -> Box<dyn Place> {
+    Box::new(Best::new(score(knobs, case), Search::named(knobs.text("mode")), case.seed))
+}
+
+/// Its scorer.
+pub(super) fn score(knobs: &Knobs, case: &Case) -> Box<dyn Score> {
+    let curve = match knobs.text("power") {
+        "linear" => PowerCurve::Linear,
+        "activation" => PowerCurve::Activation { watts: knobs.float("activation_watts") },
+        _ => PowerCurve::Step,
+    };
+    let packages = Packages {
+        idle: knobs.float("cpu_idle"),
+        full: knobs.float("cpu_full"),
+        cores: knobs.int("package_cores") as u64,
+    };
+    Box::new(Pwr {
+        whole: whole(knobs),
+        curve,
+        packages,
+        models: case.cluster.models.clone(),
+        cpus: case.cluster.nodes.iter().map(|node| node.cpu_milli).collect(),
+    })
+}
+
+struct Pwr {
+    whole: bool,
+    curve: PowerCurve,
+    packages: Packages,
+    models: Vec<ModelSpec>,
+    /// CPU of each node, all free.
+    cpus: Vec<u64>,
+}
+
+impl Pwr {
+    /// Watts by which the power of the node rises with the task on those GPUs.
+    fn rise(&self, spot: &Spot<'_>, gpus: u64) -> f64 {
+        let row = spot.row();
+        let model = &self.models[row.model.index()];
+        let free = spot.gpus();
+        let of = |used: u16| self.curve.watts(model.watts_idle, model.watts_full, used);
+        let used = |gpu: u8| WHOLE - free[usize::from(gpu)];
+        let rise: f64 = bits(gpus).map(|gpu| of(used(gpu) + spot.request.milli) - of(used(gpu))).sum();
+        let busy = self.cpus[spot.node.index()].saturating_sub(row.cpu_free);
+        let cpu = self.packages.watts(busy + u64::from(spot.request.cpu_milli)) - self.packages.watts(busy);
+        rise + cpu
+    }
+    fn tries<'a>(&'a self, spot: &'a Spot<'_>) -> impl Iterator<Item = (f64, u64)> + 'a {
+        bits(spot.usable).map(move |gpu| (cut(self.whole, -self.rise(spot, 1 << gpu)), 1 << gpu))
+    }
+}
+
+impl Score for Pwr {
+    fn points(&mut self, spot: &Spot<'_>) -> f64 {
+        if spot.request.is_share() {
+            return self.tries(spot).map(|(points, _)| points).fold(f64::NEG_INFINITY, f64::max);
+        }
+        let gpus = if spot.request.gpus == 0 { 0 } else { spot.lowest() };
+        cut(self.whole, -self.rise(spot, gpus))
+    }
+    fn gpus(&mut self, spot: &Spot<'_>) -> u64 {
+        if !spot.request.is_share() {
+            return spot.lowest();
+        }
+        let mut best = (f64::NEG_INFINITY, 0);
+        for (points, gpu) in self.tries(spot) {
+            if best.0 < points {
+                best = (points, gpu);
+            }
+        }
+        best.1
+    }
+    fn spread(&self) -> Option<f64> {
+        Some(100.0)
+    }
+}
