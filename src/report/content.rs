@@ -49,11 +49,9 @@ pub(super) fn parts(summary: &Summary, reader: Reader) -> Vec<Part> {
         parts.extend(say.classes());
         parts.extend(say.sizes());
         parts.extend(say.behaviours());
-    }
-    if reader == Reader::File {
-        parts.extend(say.accounts());
-    }
-    if !inflation || reader == Reader::File {
+        if reader == Reader::File {
+            parts.extend(say.accounts());
+        }
         parts.extend(say.budgets());
     }
     parts.extend(say.fragments());

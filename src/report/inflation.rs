@@ -104,7 +104,7 @@ impl Say<'_> {
         format!("They ask for {last}% of the GPUs in all, one after another, and none that starts ever leaves.")
     }
 
-    /// Allocation and fragmentation against what was asked for.
+    /// Allocation and fragmentation against what was asked for, instead of waits.
     pub(super) fn inflation(&self) -> Vec<Part> {
         let ends: Vec<usize> = self.summary.runs.iter().filter_map(last).collect();
         let most = ends.iter().max().copied().unwrap_or(0);

@@ -9,7 +9,7 @@ use crate::fragment::TaskMix;
 use crate::ids::AccountId;
 use crate::registry::Value;
 use crate::units::{SimSpan, SimTime};
-use crate::workload::inflate::Orders;
+use crate::workload::inflate::{self, Orders};
 use crate::workload::load::offered_load;
 use crate::workload::{Catalog, Job};
 use std::path::Path;
@@ -299,10 +299,14 @@ impl Scenario {
             self.first = Some(case);
             return Ok(());
         }
-        let load = offered_load(&case.workload, &case.catalog, capacity);
+        let load = if case.workload.jobs.iter().all(inflate::is_endless) {
+            String::new()
+        } else {
+            format!(", offered load {:.3}", offered_load(&case.workload, &case.catalog, capacity))
+        };
         let how = if scale_to_load.is_some() { "cluster as scaled" } else { "cluster" };
         notes.push(format!(
-            "{how}: {} nodes, {} GPUs, {} jobs, offered load {load:.3}",
+            "{how}: {} nodes, {} GPUs, {} jobs{load}",
             case.cluster.nodes.len(),
             capacity.as_gpus_f64(),
             case.workload.jobs.len()

@@ -55,7 +55,12 @@ fn every_published_decision_is_made_again() {
         let (case, outcome) = experiment("default", 42, ours, settings);
         let found = decisions(&case, &outcome);
         let differing: Vec<(&String, &String)> = expected.iter().zip(&found).filter(|(a, b)| a != b).collect();
-        assert!(differing.is_empty() && expected.len() == found.len(), "{ours}: {} differ, first {:?}", differing.len(), differing.first());
+        assert!(
+            differing.is_empty() && expected.len() == found.len(),
+            "{ours}: {} differ, first {:?}",
+            differing.len(),
+            differing.first()
+        );
     }
 }
 
