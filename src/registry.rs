@@ -240,9 +240,13 @@ impl Knobs {
     }
     /// A yes or no; panics if `name` is not a set knob of that kind.
     pub fn flag(&self, name: &str) -> bool {
+        self.opt_flag(name).unwrap_or_else(|| panic!("`{name}` is not a set flag"))
+    }
+    /// A yes or no that may be unset.
+    pub fn opt_flag(&self, name: &str) -> Option<bool> {
         match self.values.get(name) {
-            Some(Value::Bool(value)) => *value,
-            _ => panic!("`{name}` is not a set flag"),
+            Some(Value::Bool(value)) => Some(*value),
+            _ => None,
         }
     }
     /// A word, text or path; panics if `name` is not a set knob of that kind.

@@ -20,6 +20,8 @@ mod experiments;
 mod fgd;
 #[path = "suite/growth.rs"]
 mod growth;
+#[path = "suite/inflation.rs"]
+mod inflation;
 #[path = "suite/orders.rs"]
 mod orders;
 #[path = "suite/properties.rs"]

@@ -96,8 +96,17 @@ impl Fragments {
     }
     /// The same in milli-GPU.
     pub(super) fn milli(&mut self) -> Option<f64> {
+        let sum = self.sum();
+        self.typical().map(|total| sum as f64 / total as f64)
+    }
+    /// The same times [`Fragments::typical`]: exact.
+    pub(super) fn sum(&mut self) -> u128 {
         self.settle();
-        self.gauge.as_ref().map(|gauge| fragment(&self.classes) as f64 / gauge.typical().total as f64)
+        fragment(&self.classes)
+    }
+    /// How many typical tasks there are; `None` without GPU tasks.
+    pub(super) fn typical(&self) -> Option<u64> {
+        self.gauge.as_ref().map(|gauge| gauge.typical().total)
     }
     /// Free milli-GPU now, on nodes that are not down.
     pub(super) fn idle(&mut self) -> u64 {

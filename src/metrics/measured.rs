@@ -1,6 +1,7 @@
 //! All figures of one run, before they are rounded and written. Units are in the names; service is exact.
 
 use super::accounts::DayRow;
+use super::inflation::InflationFigures;
 use super::spread::{Quantile, Spread};
 use crate::units::{GpuTime, SimSpan};
 
@@ -338,6 +339,8 @@ pub struct Measured {
     pub impact: Option<f64>,
     /// Free GPUs that the task mix cannot use.
     pub fragmentation: Fragmentation,
+    /// Allocation and fragmentation against what was asked for; `None` unless all jobs are endless.
+    pub inflation: Option<InflationFigures>,
     /// Healthy GPUs that no work protected by the contract holds.
     pub interruptible: Levels,
     /// Healthy GPUs that no work held which opted out of preemption.

@@ -13,6 +13,7 @@ mod evictions;
 mod fidelity;
 mod fragmentation;
 mod impact;
+mod inflation;
 mod interruptible;
 mod load;
 mod measured;
@@ -33,6 +34,7 @@ mod tests;
 pub use accounts::{DayRow, HourRow};
 pub use completion::{BOUND, bounded_slowdown};
 pub use evictions::EvictionRow;
+pub use inflation::{InflationEnd, InflationFigures, InflationPoint};
 pub use measured::{
     AccountFigures, Availability, BehaviourFigures, ClassFigures, Delivered, DrainFigures, Failures, Fidelity, Fragmentation,
     JobCounts, Levels, Measured, Preemption, PromiseFigures, SessionFigures, TierFigures, TopLevel, WindowCliff,
@@ -76,6 +78,7 @@ pub const METRICS: &[&Entry<Build>] = &[
     &drains::ENTRY,
     &sessions::ENTRY,
     &fragmentation::ENTRY,
+    &inflation::ENTRY,
     &load::ENTRY,
     &fidelity::ENTRY,
     &behaviour::ENTRY,

@@ -31,8 +31,10 @@ pub(super) fn parts(summary: &Summary, reader: Reader) -> Vec<Part> {
     if !summary.settings.is_empty() {
         parts.push(Part::Text(format!("With {}.", summary.settings.join(", "))));
     }
-    let still = !say.anyone_waited();
-    if still && 1 < say.policies.len() {
+    let (inflation, still) = (say.is_inflation(), !say.anyone_waited());
+    if inflation {
+        parts.extend(say.inflation());
+    } else if still && 1 < say.policies.len() {
         let still = "Nobody waited under any policy at this load, so waits do not tell the policies apart. Raise the load \
                      (`--set workload.load=1.0`) or shrink the cluster to compare them.";
         parts.push(Part::Text(still.into()));
@@ -43,13 +45,16 @@ pub(super) fn parts(summary: &Summary, reader: Reader) -> Vec<Part> {
             parts.extend(say.differences());
         }
     }
-    parts.extend(say.classes());
-    parts.extend(say.sizes());
-    parts.extend(say.behaviours());
-    if reader == Reader::File {
-        parts.extend(say.accounts());
+    if !inflation {
+        parts.extend(say.classes());
+        parts.extend(say.sizes());
+        parts.extend(say.behaviours());
+        if reader == Reader::File {
+            parts.extend(say.accounts());
+        }
+        parts.extend(say.budgets());
     }
-    parts.extend(say.budgets());
+    parts.extend(say.fragments());
     parts.extend(say.preemption());
     parts.extend(say.drains());
     parts.extend(say.promises());
@@ -68,6 +73,8 @@ pub(super) enum Unit {
     Seconds,
     Count,
     Percent,
+    /// A percentage that small differences of matter.
+    Hundredths,
     GpuHours,
     Ratio,
 }
@@ -90,6 +97,9 @@ impl<'a> Say<'a> {
         } else {
             String::new()
         };
+        if self.is_inflation() {
+            return format!("{} arrivals. {}{seeds}", number(jobs as f64, 0), self.arrivals());
+        }
         format!(
             "{} {}{measured}, offered load {}, outstanding {} of capacity under {}.{seeds}",
             number(jobs as f64, 0),
@@ -117,6 +127,7 @@ impl<'a> Say<'a> {
             (Unit::Seconds, Reader::File) => number(value, 2),
             (Unit::Count, _) => number(value, if value.fract() == 0.0 { 0 } else { 1 }),
             (Unit::Percent, _) => format!("{}%", number(100.0 * value, 1)),
+            (Unit::Hundredths, _) => format!("{}%", number(100.0 * value, 2)),
             (Unit::GpuHours, _) if value == 0.0 => "0".into(),
             (Unit::GpuHours, _) => number(value, hour_decimals(value)),
             (Unit::Ratio, _) => number(value, 2),
@@ -134,6 +145,7 @@ impl<'a> Say<'a> {
             (Unit::Seconds, Reader::File) | (Unit::Ratio, _) => pair(2),
             (Unit::Count, _) => pair(usize::from(mean.abs() < 100.0)),
             (Unit::Percent, _) => format!("{} ± {}%", number(100.0 * mean, 1), number(100.0 * half, 1)),
+            (Unit::Hundredths, _) => format!("{} ± {}%", number(100.0 * mean, 2), number(100.0 * half, 2)),
             (Unit::GpuHours, _) => pair(hour_decimals(mean)),
         }
     }
@@ -217,7 +229,7 @@ impl<'a> Say<'a> {
         let mut head = vec![format!("against {base}")];
         head.extend(figures.iter().map(|(name, unit, _)| match unit {
             Unit::Seconds => self.head(name),
-            Unit::Count | Unit::Percent | Unit::GpuHours | Unit::Ratio => (*name).into(),
+            Unit::Count | Unit::Percent | Unit::Hundredths | Unit::GpuHours | Unit::Ratio => (*name).into(),
         }));
         let rows = self.policies[1..].iter().map(|policy| {
             let mut row = vec![String::from(*policy)];
@@ -249,10 +261,11 @@ impl<'a> Say<'a> {
         let sign = if 0.0 < estimate.mean { "+" } else { "" };
         let text = match unit {
             // Of percentages the difference is in points.
-            Unit::Percent => {
+            Unit::Percent | Unit::Hundredths => {
+                let decimals = if unit == Unit::Percent { 1 } else { 2 };
                 let half = estimate.half.filter(|half| 0.0 < *half);
-                let half = half.map_or(String::new(), |half| format!(" ± {}", number(100.0 * half, 1)));
-                return format!("{sign}{}{half} pt", number(100.0 * estimate.mean, 1));
+                let half = half.map_or(String::new(), |half| format!(" ± {}", number(100.0 * half, decimals)));
+                return format!("{sign}{}{half} pt", number(100.0 * estimate.mean, decimals));
             }
             Unit::Seconds | Unit::Count | Unit::GpuHours | Unit::Ratio => self.estimate(unit, estimate),
         };
@@ -340,8 +353,10 @@ impl<'a> Say<'a> {
             }
         };
         note(|run| run.jobs.rejected, "Jobs refused, since they fit no cluster or depend on one that did not complete");
-        note(|run| run.jobs.queued, "Jobs still waiting at the end, whose waits are at least what is shown");
-        note(|run| run.jobs.running, "Jobs still running at the end");
+        if !self.is_inflation() {
+            note(|run| run.jobs.queued, "Jobs still waiting at the end, whose waits are at least what is shown");
+            note(|run| run.jobs.running, "Jobs still running at the end");
+        }
         note(|run| run.jobs.timed_out, "Jobs stopped at their time limit");
         note(|run| run.jobs.failed, "Jobs failed or given up");
         note(|run| run.jobs.missed_deadlines, "Jobs that missed their start deadline");

@@ -225,6 +225,35 @@ pub struct FragmentationSummary {
     pub ratio: Option<f64>,
     /// Of all GPUs.
     pub amount: Option<f64>,
+    /// Shares of free GPU time; absent without GPU tasks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub classes: Option<FragmentClasses>,
+}
+
+/// What free GPUs are to typical tasks, as shares that add up to the whole; all but `q3` are fragment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FragmentClasses {
+    /// Neither enough CPU nor enough GPUs.
+    pub q1: Option<f64>,
+    /// Not enough GPUs, or GPUs too small.
+    pub q2: Option<f64>,
+    /// Usable.
+    pub q3: Option<f64>,
+    /// Not enough CPU.
+    pub q4: Option<f64>,
+    /// The task fits, and has no use for GPUs.
+    pub xl: Option<f64>,
+    /// The task has no use for GPUs, and does not fit.
+    pub xr: Option<f64>,
+    /// The task does not accept the node.
+    pub na: Option<f64>,
+}
+
+impl FragmentClasses {
+    /// From values in the order of [`crate::fragment::Class::ALL`].
+    pub(super) fn new([q1, q2, q3, q4, xl, xr, na]: [Option<f64>; 7]) -> FragmentClasses {
+        FragmentClasses { q1, q2, q3, q4, xl, xr, na }
+    }
 }
 
 /// Counts of work done by the engine.

@@ -8,6 +8,7 @@ mod content;
 mod error;
 mod estimate;
 mod humane;
+mod inflation;
 mod inputs;
 mod keys;
 mod parquet;
@@ -25,11 +26,12 @@ pub use columns::{Column, DataType, TABLES, TableDoc, outputs_md};
 pub use error::ReportError;
 pub use estimate::Estimate;
 pub use humane::duration;
+pub use inflation::{InflationEndSummary, InflationSummary};
 pub use inputs::inputs;
 pub use keys::{
     AccountSummary, ClassSummary, DeliveredBySummary, DrainsSummary, EngineSummary, FailureSummary, FidelitySummary,
-    FragmentationSummary, JobsSummary, LevelsSummary, PerJobSummary, PreemptionSummary, PromisesSummary, SessionsSummary,
-    SpreadSummary, TierSummary, WindowCliffSummary,
+    FragmentClasses, FragmentationSummary, JobsSummary, LevelsSummary, PerJobSummary, PreemptionSummary, PromisesSummary,
+    SessionsSummary, SpreadSummary, TierSummary, WindowCliffSummary,
 };
 pub use parquet::write_tables;
 pub use render::{summary_md, terminal};

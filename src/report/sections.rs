@@ -59,14 +59,14 @@ impl<'a> Say<'a> {
     }
 
     /// A row a policy, of figures. A column or a policy is left out that has no value, or with `nonzero` nothing but zeros.
-    fn table(&self, nonzero: bool, columns: &[(&str, Unit, Figure)]) -> Part {
+    pub(super) fn table(&self, nonzero: bool, columns: &[(&str, Unit, Figure)]) -> Part {
         let tells = |run: &RunSummary, figure: &Figure| figure(run).is_some_and(|value| !nonzero || value != 0.0);
         let has = |figure: &Figure| self.summary.runs.iter().any(|run| tells(run, figure));
         let columns: Vec<_> = columns.iter().filter(|(_, _, figure)| has(figure)).collect();
         let mut head = vec!["policy".into()];
         head.extend(columns.iter().map(|(name, unit, _)| match unit {
             Unit::Seconds => self.head(name),
-            Unit::Count | Unit::Percent | Unit::GpuHours | Unit::Ratio => String::from(*name),
+            Unit::Count | Unit::Percent | Unit::Hundredths | Unit::GpuHours | Unit::Ratio => String::from(*name),
         }));
         let told = |policy: &&&'a str| self.summary.of_policy(policy).any(|run| columns.iter().any(|(_, _, it)| tells(run, it)));
         let rows = self.policies.iter().filter(told).map(|policy| {

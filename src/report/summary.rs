@@ -3,6 +3,7 @@
 //! Numbers are rounded to six decimals, so that equal runs give equal bytes; what has no value is null.
 
 use super::behaviour::{BehaviourSummary, TopLevelSummary};
+use super::inflation::InflationSummary;
 use super::keys::{
     AccountSummary, ClassSummary, DeliveredBySummary, DrainsSummary, EngineSummary, FailureSummary, FidelitySummary,
     FragmentationSummary, JobsSummary, LevelsSummary, PerJobSummary, PreemptionSummary, PromisesSummary, SessionsSummary,
@@ -100,6 +101,9 @@ pub struct RunSummary {
     pub impact: Option<f64>,
     /// Free GPUs that the task mix cannot use.
     pub fragmentation: FragmentationSummary,
+    /// Allocation and fragmentation against what was asked for; absent unless all jobs are endless.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inflation: Option<InflationSummary>,
     /// Counts of work done by the engine.
     pub engine: EngineSummary,
     /// Mean of queued and running GPUs over capacity.
@@ -232,7 +236,8 @@ impl RunSummary {
             unallocated_share: round(it.capacity.unallocated_share),
             utilization: round(it.utilization),
             impact: round(it.impact),
-            fragmentation: FragmentationSummary { ratio: round(it.fragmentation.ratio), amount: round(it.fragmentation.amount) },
+            fragmentation: super::inflation::fragmentation(it),
+            inflation: super::inflation::inflation(it),
             engine: EngineSummary {
                 events: run.counters.events,
                 passes: run.counters.passes,

@@ -8,6 +8,7 @@ use crate::error::Problem;
 use crate::form::{Fault, Faults, Filled, Place};
 use crate::ids::{GpuId, NodeId};
 use crate::registry::Value;
+use crate::seed::{self, Purpose};
 use crate::trace;
 use crate::units::{MilliGpu, SimTime};
 use crate::workload::Catalog;
@@ -231,7 +232,16 @@ pub fn demand(cluster: &Filled, catalog: &Catalog, faults: &mut Faults) -> Vec<D
     samples
 }
 
-/// The cluster with `keep` of its nodes (ascending rows), everything said of the others left out (windows stay, if need be without nodes).
+/// The cluster with its nodes in a random order of this seed.
+pub fn shuffled(spec: &ClusterSpec, seed: u64) -> ClusterSpec {
+    let mut order: Vec<NodeId> = (0..spec.nodes.len()).map(NodeId::from_index).collect();
+    for at in (1..order.len()).rev() {
+        order.swap(at, seed::index(seed, Purpose::NodeOrder, 0, at as u64, at + 1));
+    }
+    subset(spec, &order)
+}
+
+/// The cluster with `keep` of its nodes, in that order, everything said of the others left out (windows stay, if need be without nodes).
 pub fn subset(spec: &ClusterSpec, keep: &[NodeId]) -> ClusterSpec {
     let mut rows = vec![None; spec.nodes.len()];
     for (row, node) in keep.iter().enumerate() {

@@ -100,6 +100,11 @@ const CLUSTER: Form = Form {
             "keep so many nodes, in proportion by kind, that the offered load becomes this",
             POSITIVE,
         ),
+        Knob::optional(
+            "shuffle",
+            "nodes stand in a random order of each seed, which decides between equals; unset: only with `workload.inflate`",
+            Kind::Bool,
+        ),
     ],
     required: &[],
     parts: &[

@@ -9,7 +9,7 @@ use crate::fragment::TaskMix;
 use crate::ids::AccountId;
 use crate::registry::Value;
 use crate::units::{SimSpan, SimTime};
-use crate::workload::inflate::Orders;
+use crate::workload::inflate::{self, Orders};
 use crate::workload::load::offered_load;
 use crate::workload::{Catalog, Job};
 use std::path::Path;
@@ -38,6 +38,8 @@ pub struct Scenario {
     base: Catalog,
     cluster: Arc<ClusterSpec>,
     windows_for: Vec<(usize, String, Place)>,
+    /// Whether nodes stand in a random order of each seed.
+    shuffle: bool,
     work: work::Work,
     plan: accounts::Plan,
     contract: Contract,
@@ -107,6 +109,10 @@ impl Scenario {
         if let Some(drains) = self.drains {
             drains.add_to(Arc::make_mut(&mut cluster), seed);
         }
+        if self.shuffle {
+            // Last of all, so that what happens to a node does not depend on where it stands.
+            cluster = Arc::new(cluster::shuffled(&cluster, seed));
+        }
         Ok(Case {
             measured: self.measured.window(last),
             lookback: self.lookback,
@@ -152,6 +158,7 @@ impl Loader {
         let around = work::Around { folders: &self.folders, plan: &plan, nodes: &spec.nodes, until };
         let work = work::read(file, &around, orders, &mut self.catalog, &mut self.faults, &mut self.problems, &mut notes);
         self.check_scaling(file);
+        let shuffle = self.shuffle(file);
         let contract =
             file.part("contract").map_or_else(Contract::default, |it| settings::contract(&it.knobs, Contract::default()));
         let mut all = problems(self.faults);
@@ -168,6 +175,7 @@ impl Loader {
             base: self.catalog,
             cluster: Arc::new(spec),
             windows_for,
+            shuffle,
             work,
             plan,
             contract,
@@ -194,6 +202,20 @@ impl Loader {
             let fault = fault.at(cluster.key_place("scale_to_load"), "the cluster").at(table.key_place("load"), "the work");
             self.faults.push(fault.help("expected one of the two"));
         }
+    }
+
+    /// Whether nodes are to be shuffled. A recorded order says how they stand, and is not to be shuffled away.
+    fn shuffle(&mut self, file: &Filled) -> bool {
+        let workload = file.part("workload");
+        let orders = workload.filter(|it| it.says("orders"));
+        let cluster = file.part("cluster").filter(|it| it.says("shuffle"));
+        let asked = cluster.and_then(|it| it.knobs.opt_flag("shuffle"));
+        if let (Some(cluster), Some(true), Some(orders)) = (cluster, asked, orders) {
+            let fault = Fault::new("the nodes are to be shuffled, and to stand in a recorded order");
+            let fault = fault.at(cluster.key_place("shuffle"), "shuffled").at(orders.key_place("orders"), "in this order");
+            self.faults.push(fault.help("expected one of the two"));
+        }
+        asked.unwrap_or_else(|| orders.is_none() && workload.is_some_and(|it| 0.0 < it.knobs.float("inflate")))
     }
 
     fn cluster(
@@ -249,7 +271,7 @@ impl Scenario {
             }
             let shapes = case.catalog.shapes.rows().iter();
             let tasks = shapes.flat_map(|shape| shape.groups.iter().map(|group| &group.request));
-            let kept = fit::keep(&case.cluster.nodes, load, target, tasks);
+            let kept = fit::keep(&self.cluster.nodes, load, target, tasks);
             notes.push(format!(
                 "cluster as listed: {} nodes, {} GPUs, offered load {load:.3}",
                 case.cluster.nodes.len(),
@@ -277,10 +299,14 @@ impl Scenario {
             self.first = Some(case);
             return Ok(());
         }
-        let load = offered_load(&case.workload, &case.catalog, capacity);
+        let load = if case.workload.jobs.iter().all(inflate::is_endless) {
+            String::new()
+        } else {
+            format!(", offered load {:.3}", offered_load(&case.workload, &case.catalog, capacity))
+        };
         let how = if scale_to_load.is_some() { "cluster as scaled" } else { "cluster" };
         notes.push(format!(
-            "{how}: {} nodes, {} GPUs, {} jobs, offered load {load:.3}",
+            "{how}: {} nodes, {} GPUs, {} jobs{load}",
             case.cluster.nodes.len(),
             capacity.as_gpus_f64(),
             case.workload.jobs.len()

@@ -255,3 +255,57 @@ fn random_drains_are_drawn_for_each_seed() {
     assert_eq!((plain.lookback, plain.engine.human_after), (SimSpan::DAY * 7, SimSpan::HOUR * 8));
     assert_eq!(*plain.session_classes, ["interactive".to_owned()]);
 }
+
+/// Names of nodes in order, and of those that go down.
+fn standing(case: &Case) -> (Vec<String>, Vec<String>) {
+    let name = |node: NodeId| case.cluster.nodes[node.index()].name.clone();
+    let down = case.cluster.health.iter().filter_map(|(_, event)| match event {
+        HealthEvent::NodeDown(node) => Some(name(*node)),
+        _ => None,
+    });
+    ((0..case.cluster.nodes.len()).map(|row| name(NodeId::from_index(row))).collect(), down.collect())
+}
+
+#[test]
+fn inflated_work_meets_nodes_in_an_order_of_its_seed() {
+    let text = |cluster: &str, workload: &str| {
+        format!(
+            "[cluster]\n{cluster}\n[[cluster.node]]\ncount = 20\n[[cluster.event]]\nat = \"1s\"\nnode = [\"node-3\", \"node-7\"]\nwhat = \"down\"\n\
+             [workload]\n{workload}\n[run]\nuntil = \"1h\"\n[[job]]\nname = \"a\"\nruntime = \"1s\"\n"
+        )
+    };
+    let of =
+        |cluster: &str, workload: &str, seed: u64| standing(&load_with(&text(cluster, workload), &[], &[]).case(seed).unwrap());
+    let listed = of("", "", 1);
+    assert_eq!((listed.0[3].as_str(), listed.1.as_slice()), ("node-3", &["node-3".to_owned(), "node-7".to_owned()][..]));
+    let (one, again, two) = (of("", "inflate = 1.3", 1), of("", "inflate = 1.3", 1), of("", "inflate = 1.3", 2));
+    assert_eq!(one, again);
+    assert!(one.0 != two.0 && one.0 != listed.0);
+    for shuffled in [&one, &two] {
+        let mut names = shuffled.0.clone();
+        names.sort_by_key(|name| listed.0.iter().position(|it| it == name));
+        assert_eq!((names, &shuffled.1), (listed.0.clone(), &listed.1), "the same nodes, and the same go down");
+    }
+    assert_eq!(of("shuffle = false", "inflate = 1.3", 1), listed);
+    assert_eq!(of("shuffle = true", "", 1), one, "whatever the work");
+}
+
+#[test]
+fn a_recorded_order_of_nodes_is_kept() {
+    let file = ("orders.csv", "kind,name\nnode,big\nnode,node-1\npod,a\npod,a\n");
+    let text = |shuffle: &str| {
+        format!(
+            "[cluster]\n{shuffle}\n{NODES}[workload]\norders = \"orders.csv\"\ninflate = 9.0\n[run]\nuntil = \"1h\"\n\
+             [[job]]\nname = \"a\"\nruntime = \"1s\"\n"
+        )
+    };
+    let case = load_with(&text(""), &[file], &[]).case(1).unwrap();
+    assert_eq!(standing(&case).0, ["big", "node-1", "node-0"]);
+    assert_eq!(case.workload.jobs.len(), 2, "the order counts, whatever else there is");
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join(file.0), file.1).unwrap();
+    let path = folder.path().join("s.toml");
+    std::fs::write(&path, text("shuffle = true")).unwrap();
+    let error = Scenario::load(&path, &[]).unwrap_err();
+    assert!(format!("{error:?}").contains("stand in a recorded order"), "{error:?}");
+}

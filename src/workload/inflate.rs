@@ -2,7 +2,8 @@
 //! and never leave. Packing experiments fill a cluster so.
 //!
 //! Source: the workload construction of the FGD artifact (Weng et al., ATC 2023), its stopping rule included.
-//! Differs: our own hashes draw the shuffle and the sample; the artifact's orders are replayed with [`in_order`].
+//! Differs: our own hashes draw the shuffle, the sample and the order of nodes (`cluster.shuffle`); the artifact's orders are replayed
+//! with [`in_order`].
 
 use super::job::Job;
 use super::load::ENDLESS;

@@ -1,0 +1,162 @@
+//! What a summary and a report say of fragmentation, and of runs whose jobs arrive and never leave.
+
+use super::content::{Figure, Part, Reader, Say, Unit};
+use super::keys::{FragmentClasses, FragmentationSummary};
+use super::summary::{RunSummary, round};
+use crate::metrics::Measured;
+use serde::{Deserialize, Serialize};
+
+/// Allocation and fragmentation against what was asked for; all shares in percent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct InflationSummary {
+    /// GPUs asked for by all arrivals so far, in percent of capacity: the axis of the curves.
+    pub x: Vec<u32>,
+    /// GPUs held, of all; null past the last arrival, as in the other curves.
+    pub alloc: Vec<Option<f64>>,
+    /// Free GPUs that typical tasks cannot use, of the free ones.
+    pub frag_ratio: Vec<Option<f64>>,
+    /// The same of all GPUs.
+    pub frag_amount: Vec<Option<f64>>,
+    /// Jobs that arrived.
+    pub arrivals: u64,
+    /// Those that never started.
+    pub failed: u64,
+    /// Milli-GPU that those asked for.
+    pub failed_gpu_milli: u64,
+    /// Milli-GPU held at the end.
+    pub used_gpu_milli: u64,
+    /// The state at the end.
+    pub end: InflationEndSummary,
+}
+
+/// What is held at the end of a run, in percent of what there is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct InflationEndSummary {
+    /// CPU.
+    pub cpu: Option<f64>,
+    /// Memory.
+    pub memory: Option<f64>,
+    /// GPUs that anything runs on.
+    pub gpus_in_use: Option<f64>,
+    /// Milli-GPU.
+    pub gpu: Option<f64>,
+    /// What is free by what it is to typical tasks, in percent of it.
+    pub classes: FragmentClasses,
+}
+
+/// Fragmentation over time.
+pub(super) fn fragmentation(it: &Measured) -> FragmentationSummary {
+    let it = &it.fragmentation;
+    let classes = it.classes.map(round);
+    let any = classes.iter().any(Option::is_some);
+    FragmentationSummary { ratio: round(it.ratio), amount: round(it.amount), classes: any.then(|| FragmentClasses::new(classes)) }
+}
+
+/// The curves.
+pub(super) fn inflation(it: &Measured) -> Option<InflationSummary> {
+    let it = it.inflation.as_ref()?;
+    Some(InflationSummary {
+        x: (0..).take(it.points.len()).collect(),
+        alloc: it.points.iter().map(|point| round(point.alloc)).collect(),
+        frag_ratio: it.points.iter().map(|point| round(point.frag_ratio)).collect(),
+        frag_amount: it.points.iter().map(|point| round(point.frag_amount)).collect(),
+        arrivals: it.arrivals,
+        failed: it.failed,
+        failed_gpu_milli: it.failed_gpu.as_milli(),
+        used_gpu_milli: it.used_gpu.as_milli(),
+        end: InflationEndSummary {
+            cpu: round(it.end.cpu),
+            memory: round(it.end.memory),
+            gpus_in_use: round(it.end.gpus_in_use),
+            gpu: round(it.end.gpu),
+            classes: FragmentClasses::new(it.end.classes.map(round)),
+        },
+    })
+}
+
+/// A point of a curve, as a share.
+fn at(curve: impl FnOnce(&InflationSummary) -> &[Option<f64>], run: &RunSummary, x: usize) -> Option<f64> {
+    curve(run.inflation.as_ref()?).get(x).copied()?.map(|percent| percent / 100.0)
+}
+fn alloc(run: &RunSummary, x: usize) -> Option<f64> {
+    at(|it| &it.alloc, run, x)
+}
+fn ratio(run: &RunSummary, x: usize) -> Option<f64> {
+    at(|it| &it.frag_ratio, run, x)
+}
+fn amount(run: &RunSummary, x: usize) -> Option<f64> {
+    at(|it| &it.frag_amount, run, x)
+}
+/// The last percent that the arrivals reach.
+fn last(run: &RunSummary) -> Option<usize> {
+    run.inflation.as_ref()?.alloc.iter().rposition(Option::is_some)
+}
+
+impl Say<'_> {
+    /// Whether no job of any run ever leaves: waits then tell nothing.
+    pub(super) fn is_inflation(&self) -> bool {
+        !self.summary.runs.is_empty() && self.summary.runs.iter().all(|run| run.inflation.is_some())
+    }
+
+    /// What arrives, where jobs never leave.
+    pub(super) fn arrivals(&self) -> String {
+        let last = self.summary.runs.iter().filter_map(last).max().unwrap_or(0);
+        format!("They ask for {last}% of the GPUs in all, one after another, and none that starts ever leaves.")
+    }
+
+    /// Allocation and fragmentation against what was asked for, instead of waits.
+    pub(super) fn inflation(&self) -> Vec<Part> {
+        let ends: Vec<usize> = self.summary.runs.iter().filter_map(last).collect();
+        let most = ends.iter().max().copied().unwrap_or(0);
+        let end = if ends.iter().all(|end| *end == most) { format!("at {most}%") } else { "at the end".into() };
+        let hundred: (&str, Unit, Figure) = ("at 100%", Unit::Hundredths, |run| alloc(run, 100));
+        let mut columns: Vec<(&str, Unit, Figure)> = Vec::new();
+        if most != 100 {
+            columns.push(hundred);
+        }
+        columns.extend([
+            (end.as_str(), Unit::Hundredths, (|run| alloc(run, last(run)?)) as Figure),
+            ("unallocated", Unit::Hundredths, |run| Some(1.0 - alloc(run, 100.min(last(run)?))?)),
+            ("failed", Unit::Count, |run| Some(run.inflation.as_ref()?.failed as f64)),
+            ("failed GPUs", Unit::Count, |run| Some(run.inflation.as_ref()?.failed_gpu_milli as f64 / 1000.0)),
+        ]);
+        let fragments: [(&str, Unit, Figure); 6] = [
+            ("of free at 50%", Unit::Percent, |run| ratio(run, 50)),
+            ("at 80%", Unit::Percent, |run| ratio(run, 80)),
+            ("at 100%", Unit::Percent, |run| ratio(run, 100)),
+            ("of all at 50%", Unit::Hundredths, |run| amount(run, 50)),
+            ("at 80%", Unit::Hundredths, |run| amount(run, 80)),
+            ("at 100%", Unit::Hundredths, |run| amount(run, 100)),
+        ];
+        let allocated = "GPUs allocated, when so much of all GPUs had been asked for; unallocated is of the first column.";
+        let fragmented = "Free GPUs that typical tasks cannot use as they lie, of the free ones and of all.";
+        vec![
+            Part::Text(allocated.into()),
+            self.table(false, &columns),
+            Part::Text(fragmented.into()),
+            self.table(false, &fragments),
+        ]
+    }
+
+    /// What free GPUs were to typical tasks, over time: for a file only.
+    pub(super) fn fragments(&self) -> Vec<Part> {
+        let any = self.summary.runs.iter().any(|run| run.fragmentation.classes.is_some());
+        if self.reader == Reader::Terminal || !any {
+            return Vec::new();
+        }
+        let columns: [(&str, Unit, Figure); 9] = [
+            ("of free", Unit::Percent, |run| run.fragmentation.ratio),
+            ("of all", Unit::Percent, |run| run.fragmentation.amount),
+            ("usable (Q3)", Unit::Percent, |run| run.fragmentation.classes.as_ref()?.q3),
+            ("no CPU, no GPUs (Q1)", Unit::Percent, |run| run.fragmentation.classes.as_ref()?.q1),
+            ("no GPUs (Q2)", Unit::Percent, |run| run.fragmentation.classes.as_ref()?.q2),
+            ("no CPU (Q4)", Unit::Percent, |run| run.fragmentation.classes.as_ref()?.q4),
+            ("CPU task (XL)", Unit::Percent, |run| run.fragmentation.classes.as_ref()?.xl),
+            ("CPU task, no CPU (XR)", Unit::Percent, |run| run.fragmentation.classes.as_ref()?.xr),
+            ("no access (NA)", Unit::Percent, |run| run.fragmentation.classes.as_ref()?.na),
+        ];
+        let about = "Free GPUs that typical tasks cannot use as they lie, of the free ones and of all, mean over time; then shares of the \
+                     free ones by what stands in the way.";
+        vec![Part::Heading("Fragmentation".into()), Part::Text(about.into()), self.table(false, &columns)]
+    }
+}
