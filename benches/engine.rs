@@ -9,6 +9,7 @@ use schedlab::engine::{Case, Contract, EngineSpec, Undeclared, Unwatched, run};
 use schedlab::form::Setting;
 use schedlab::ids::{ModelId, NodeId, PoolId};
 use schedlab::policy::{PolicySpec, Stage};
+use schedlab::registry::Value;
 use schedlab::scenario::Scenario;
 use schedlab::seed::{Draws, Purpose};
 use schedlab::units::{SimSpan, SimTime};
@@ -145,5 +146,60 @@ fn placement(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, runs, budgets, placement);
+/// A cluster filled until nothing fits, as in the inflation experiment: forty kinds of task, some frequent, most rare, on nodes of eight
+/// GPUs; by rules that give points, and by a look at every node for comparison.
+fn points(c: &mut Criterion) {
+    let mut group = c.benchmark_group("points");
+    group.sample_size(10);
+    for nodes in [128, 1213, 12_500] {
+        let mut cluster = cluster(nodes, 8);
+        cluster.nodes.iter_mut().for_each(|node| node.cpu_milli = 96_000);
+        let mut draws = Draws::new(3, Purpose::Request, 0);
+        let mut catalog = Catalog::default();
+        catalog.account("a");
+        let kinds: Vec<_> = (0..40_u32)
+            .map(|kind| {
+                let milli = if kind % 3 == 0 { 1000 } else { 50 * (1 + draws.index(19) as u16) };
+                let gpus = if kind % 8 == 7 { 0 } else { 1 };
+                let cpu_milli = 500 * (1 + draws.index(24) as u32);
+                let request = TaskRequest { cpu_milli, milli: if gpus == 0 { 0 } else { milli }, ..TaskRequest::whole(gpus) };
+                catalog.shape(&Shape::of(1, request))
+            })
+            .collect();
+        let mut workload = Workload::default();
+        let jobs = nodes * 10;
+        for row in 0..jobs {
+            // The k-th kind comes half as often as the one twice as frequent: most of forty are rare.
+            let kind = libm::floor(libm::pow(kinds.len() as f64, draws.unit())) as usize - 1;
+            let name = workload.names.push("j");
+            workload.jobs.push(Job::new(name, SimTime::from_secs(row as u64), kinds[kind], SimSpan::from_secs(1 << 40)));
+        }
+        let until = Some(SimTime::from_secs(jobs as u64));
+        let case = Case {
+            catalog: Arc::new(catalog),
+            cluster: Arc::new(cluster),
+            workload: Arc::new(workload),
+            engine: EngineSpec { until, ..EngineSpec::default() },
+            ..case(0, 1, 8)
+        };
+        for (place, mode) in [("fgd", "index"), ("fgd", "local"), ("kube-best-fit", "index"), ("gpu-clustering", "index")] {
+            if mode == "local" && 1213 < nodes {
+                continue; // minutes
+            }
+            let mut spec = PolicySpec::named("bench").with(Stage::Fill, "greedy").with(Stage::Place, place);
+            spec.stages[Stage::Place as usize].knobs.set("mode", Value::Text(mode.into()));
+            group.throughput(Throughput::Elements(jobs as u64));
+            group.bench_function(BenchmarkId::new(format!("{place} {mode}"), nodes), |b| {
+                b.iter_batched(
+                    || spec.build(&case).expect("the stages go together"),
+                    |mut policy| run(&case, case.source(), &mut *policy, &mut Unwatched).counters,
+                    BatchSize::PerIteration,
+                )
+            });
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, runs, budgets, placement, points);
 criterion_main!(benches);

@@ -49,6 +49,11 @@ pub struct Node {
 }
 
 impl Node {
+    /// What an open node without work, with all GPUs healthy, is like: equal for nodes that are alike to any task. `None` for others.
+    pub fn kind(&self) -> Option<Node> {
+        let pristine = self.is_open() && self.held == 0 && self.idle == mask(self.gpus);
+        pristine.then_some(Node { first_gpu: 0, ..*self })
+    }
     /// Whether it takes new work.
     pub fn is_open(&self) -> bool {
         self.state == NodeState::Up && !self.cordoned

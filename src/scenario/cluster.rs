@@ -45,6 +45,13 @@ pub fn nodes(
             break;
         }
     }
+    let scale = cluster.knobs.float("memory_scale");
+    if scale != 1.0 {
+        // Memory that is not stated stays plenty.
+        for node in nodes.iter_mut().filter(|node| node.memory_mib < PLENTY) {
+            node.memory_mib = (libm::round(node.memory_mib as f64 * scale) as u64).min(PLENTY);
+        }
+    }
     if nodes.is_empty() && faults.is_empty() && problems.is_empty() {
         faults.push(no_nodes(cluster));
     } else if nodes.iter().all(|node| node.gpus == 0) && faults.is_empty() && problems.is_empty() {

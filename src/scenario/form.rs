@@ -94,6 +94,7 @@ const CLUSTER: Form = Form {
     about: "the machines",
     knobs: &[
         Knob::optional("nodes", "a file with a list of nodes", Kind::Path),
+        Knob::new("memory_scale", "factor on the memory of all nodes: what if they had less?", POSITIVE, "1"),
         Knob::optional(
             "scale_to_load",
             "keep so many nodes, in proportion by kind, that the offered load becomes this",

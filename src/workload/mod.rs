@@ -4,6 +4,7 @@
 
 pub mod behave;
 mod class;
+mod copies;
 pub mod inflate;
 mod job;
 pub mod load;

@@ -3,6 +3,7 @@
 //!
 //! It knows no files: orders of arrival come in as names.
 
+use super::copies::copies;
 use super::inflate::{self, Orders};
 use super::job::{Extra, Job};
 use super::load::{self, ENDLESS};
@@ -31,7 +32,7 @@ pub struct ShapeReport {
     pub notes: Vec<String>,
 }
 
-/// Reshapes a history: window, sample, run times, arrivals (scale, then load), estimates, defaults. `capacity` is the GPU capacity
+/// Reshapes a history: window, sample, copies, run times, arrivals (scale, then load), estimates, defaults. `capacity` is the GPU capacity
 /// that `load` refers to. What never leaves is made of the result by [`inflate`].
 ///
 /// - Errors: sentences about what cannot be done (no job left).
@@ -51,6 +52,11 @@ pub fn apply(
     let mut workload = keep(shaping, workload, seed, &mut report);
     if workload.jobs.is_empty() {
         return Err(vec!["no job is left after `from`, `until` and `sample`".into()]);
+    }
+    if 1 < shaping.copies {
+        workload = copies(workload, shaping.copies, seed).map_err(|line| vec![line])?;
+        let jobs = workload.jobs.len();
+        report.notes.push(format!("{} copies of the history: {jobs} jobs", shaping.copies));
     }
     for job in &mut workload.jobs {
         if job.work < ENDLESS {

@@ -19,6 +19,12 @@ pub const KNOBS: &[Knob] = &[
     Knob::optional("from", "leave out what was submitted before; this becomes time 0", Kind::SPAN),
     Knob::optional("until", "leave out what was submitted at or after", Kind::SPAN),
     Knob::new("sample", "share of the jobs that is kept, the same ones under every policy", Kind::FRACTION, "1"),
+    Knob::new(
+        "copies",
+        "the history so many times over, each copy but the first moved on by a time drawn from the seed, around the span of submissions",
+        Kind::Int { min: 1, max: 100_000 },
+        "1",
+    ),
     Knob::new("arrival_scale", "factor on the time between submissions", SCALE, "1"),
     Knob::optional(
         "load",
@@ -92,6 +98,7 @@ pub struct Shaping {
     pub(super) from: Option<SimTime>,
     pub(super) until: Option<SimTime>,
     pub(super) sample: f64,
+    pub(super) copies: u64,
     pub(super) arrival_scale: f64,
     pub(super) load: Option<f64>,
     pub(super) runtime_scale: f64,
@@ -123,6 +130,7 @@ impl From<&Knobs> for Shaping {
             from: time("from"),
             until: time("until"),
             sample: knobs.float("sample"),
+            copies: knobs.int("copies") as u64,
             arrival_scale: knobs.float("arrival_scale"),
             load: knobs.opt_float("load"),
             runtime_scale: knobs.float("runtime_scale"),

@@ -15,6 +15,7 @@ pub fn every_policy() -> Vec<PolicySpec> {
         let extend = |policy: &PolicySpec| -> Vec<PolicySpec> {
             let named = |name: &str| {
                 let mut policy = policy.clone().with(stage, name);
+                weigh(&mut policy);
                 policy.name = format!("{} {name}", policy.name);
                 policy
             };
@@ -24,6 +25,16 @@ pub fn every_policy() -> Vec<PolicySpec> {
     }
     policies.retain(|policy| policy.conflicts().is_empty());
     policies
+}
+
+/// A blend of nothing is no policy: gives one some weights, of scorers that spread their points and of others.
+pub fn weigh(policy: &mut PolicySpec) {
+    let place = &mut policy.stages[Stage::Place as usize];
+    if place.entry == "blend" {
+        for (scorer, weight) in [("fgd", 1.0), ("gpu-clustering", 0.5), ("pwr", 0.25), ("kube-best-fit", 0.25)] {
+            place.knobs.set(scorer, schedlab::registry::Value::Float(weight));
+        }
+    }
 }
 
 /// Any of them.

@@ -44,3 +44,20 @@ fn a_pass_under_budgets_looks_at_as_many_jobs_behind_a_long_queue_as_behind_a_sh
     let per_decision = |it: Counters| it.node_visits as f64 / it.decisions as f64;
     assert!(per_decision(long) < 1.5 * per_decision(short), "{} then {}", per_decision(short), per_decision(long));
 }
+
+/// A decision by points scores the nodes that changed since its kind of task was last placed, whatever the size of the cluster.
+#[test]
+fn a_decision_by_points_scores_as_many_nodes_on_a_large_cluster_as_on_a_small_one() {
+    let visits = |nodes: u64, place: &str| {
+        let settings = ["workload.synth.jobs=20000".into(), format!("cluster.node.0.count={nodes}")];
+        let case = scenario("million", &settings.each_ref().map(|it| it.as_str())).case(1).expect("the scenario is complete");
+        let spec = PolicySpec::named("points").with(Stage::Fill, "greedy").with(Stage::Place, place);
+        let mut policy = spec.build(&case).expect("the stages go together");
+        let counters = run(&case, case.source(), &mut *policy, &mut Unwatched).counters;
+        counters.node_visits as f64 / counters.decisions as f64
+    };
+    for place in ["fgd", "kube-best-fit", "gpu-packing"] {
+        let (small, large) = (visits(128, place), visits(12_500, place));
+        assert!(large < 1.5 * small.max(8.0), "{place}: {small} then {large}");
+    }
+}

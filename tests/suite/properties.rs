@@ -1,7 +1,7 @@
 //! What must hold whatever the policy: over every registered entry, on random cases.
 
 use super::bench::{Bench, policy};
-use super::cases::{any_case, any_policy, every_policy};
+use super::cases::{any_case, any_policy, every_policy, weigh};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use rayon::prelude::*;
@@ -27,8 +27,15 @@ pub fn config() -> ProptestConfig {
 
 fn scanning(policy: &PolicySpec) -> PolicySpec {
     let mut policy = policy.clone();
-    policy.stages[Stage::Place as usize].knobs.set("mode", Value::Text("scan".into()));
+    let place = &mut policy.stages[Stage::Place as usize];
+    place.knobs.set("mode", Value::Text(if place.entry == "fgd" { "local" } else { "scan" }.into()));
     policy
+}
+
+/// Placements that can search by an index or by a scan.
+fn searching() -> Vec<&'static str> {
+    let infos = Stage::Place.infos();
+    infos.iter().filter(|info| info.knobs.iter().any(|knob| knob.name == "mode")).map(|info| info.name).collect()
 }
 
 /// Start of the first attempt of each job.
@@ -72,11 +79,20 @@ proptest! {
         prop_assert_eq!(bench.run(&policy).ledger.hash(), bench.run(&policy).ledger.hash());
     }
 
-    /// The index by free capacity finds what a scan of all nodes finds.
+    /// The index by free capacity, and that of points by request, find what a scan of all nodes finds: node and GPU.
     #[test]
-    fn index_and_scan_agree(bench in any_case(false), place in prop::sample::select(vec!["first-fit", "best-fit", "worst-fit"]),
-        fill in prop::sample::select(vec!["greedy", "easy", "strict"])) {
-        let policy = policy("priority", fill, place, "priority");
+    fn index_and_scan_agree(bench in any_case(false), place in prop::sample::select(searching()),
+        fill in prop::sample::select(vec!["greedy", "easy", "strict"]), variant in any::<u8>()) {
+        let mut policy = policy("priority", fill, place, "priority");
+        weigh(&mut policy);
+        let place = &mut policy.stages[Stage::Place as usize];
+        let choose = |bit: u8, yes: &'static str, no: &'static str| Value::Text(if variant & bit == 0 { no } else { yes }.into());
+        if place.knobs.get("points").is_some() {
+            place.knobs.set("points", choose(1, "float", "integer"));
+        }
+        if place.entry == "fgd" {
+            place.knobs.set("arith", choose(2, "published", "exact"));
+        }
         prop_assert_eq!(bench.run(&policy).ledger.hash(), bench.run(&scanning(&policy)).ledger.hash());
     }
 

@@ -62,6 +62,9 @@ impl Score for GpuClustering {
         };
         (base + more) as f64
     }
+    fn tells_empty_apart(&self) -> bool {
+        true
+    }
     fn turned(&mut self, view: &View<'_>, turn: Turn, slots: &[Slot], touched: &mut Vec<NodeId>) {
         let holds = matches!(turn.to, Phase::Granted | Phase::Running | Phase::Leaving);
         if holds && slots.is_empty() && self.held.contains_key(&turn.job) {
@@ -73,8 +76,8 @@ impl Score for GpuClustering {
             hosts[at].1 -= 1;
             if hosts[at].1 == 0 {
                 hosts.swap_remove(at);
+                touched.push(node);
             }
-            touched.push(node);
         }
         if !holds {
             return;
@@ -89,9 +92,11 @@ impl Score for GpuClustering {
             let hosts = &mut self.hosts[node.index()];
             match hosts.iter_mut().find(|(it, _)| *it == kind) {
                 Some((_, count)) => *count += 1,
-                None => hosts.push((kind, 1)),
+                None => {
+                    hosts.push((kind, 1));
+                    touched.push(node);
+                }
             }
-            touched.push(node);
         }
         self.held.insert(turn.job, held);
     }

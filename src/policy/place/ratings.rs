@@ -5,7 +5,7 @@
 //! is not wanted after all is taken out and put back.
 
 use super::score::{Score, Spot};
-use crate::cluster::{Cluster, TaskRequest};
+use crate::cluster::{Cluster, Node, TaskRequest};
 use crate::ids::NodeId;
 use std::collections::BTreeMap;
 
@@ -14,6 +14,9 @@ const NEVER: f64 = f64::NEG_INFINITY;
 
 /// Entries of all tables together; beyond it the table that was not asked about for longest goes.
 const ENTRIES_MAX: usize = 1 << 24;
+
+/// Kinds of empty nodes that are told apart.
+const KINDS: usize = 16;
 
 /// One request's tournament.
 #[derive(Clone, Debug)]
@@ -25,6 +28,8 @@ struct Table {
     best: Vec<u32>,
     /// The cluster's version that it knows; `None`: nothing yet.
     seen: Option<u64>,
+    /// How many of the touched nodes it has looked at since.
+    heard: usize,
     /// When it was last asked about.
     asked: u64,
 }
@@ -38,8 +43,10 @@ pub(super) struct Ratings {
     /// The pass over a table in which each node was last looked at.
     stamps: Vec<u32>,
     stamp: u32,
-    /// Nodes that changed other than in the cluster, with the cluster's version before which that was.
+    /// Nodes whose points may have changed although the cluster did not, in order.
     touched: Vec<NodeId>,
+    /// What empty nodes are worth, while a table is filled: most nodes are alike then.
+    empty: Vec<(Node, f64)>,
     changed: Vec<u32>,
     out: Vec<(u32, f64)>,
     /// Nodes looked at.
@@ -78,18 +85,14 @@ impl Ratings {
     pub(super) fn bring(&mut self, score: &mut dyn Score, cluster: &Cluster, request: &TaskRequest) -> usize {
         score.sync(cluster);
         self.stamps.resize(cluster.len(), 0);
-        if !self.touched.is_empty() {
-            // Rare enough: every table looks at them in its own time.
-            let nodes = std::mem::take(&mut self.touched);
-            for table in &mut self.tables {
-                for &node in &nodes {
-                    let points = rate(score, cluster, node, &table.request);
-                    table.set(node.0, points);
-                }
-                self.visits += nodes.len() as u64;
-            }
-            self.touched = nodes;
+        if cluster.len() < self.touched.len() {
+            // Whoever has not heard of all of them looks at all nodes anew.
+            let all = self.touched.len();
             self.touched.clear();
+            for table in &mut self.tables {
+                table.seen = table.seen.filter(|_| table.heard == all);
+                table.heard = 0;
+            }
         }
         let memory_mib = if score.reads_memory() { request.memory_mib } else { 0 };
         let key = TaskRequest { memory_mib, wording: 0, ..*request };
@@ -104,7 +107,7 @@ impl Ratings {
     }
     fn add(&mut self, cluster: &Cluster, request: TaskRequest) -> usize {
         let nodes = cluster.len();
-        let table = Table { request, points: Vec::new(), best: Vec::new(), seen: None, asked: 0 };
+        let table = Table { request, points: Vec::new(), best: Vec::new(), seen: None, heard: 0, asked: 0 };
         let at = if self.tables.len() * nodes < ENTRIES_MAX || self.tables.is_empty() {
             self.tables.push(table);
             self.tables.len() - 1
@@ -120,7 +123,8 @@ impl Ratings {
     fn update(&mut self, at: usize, score: &mut dyn Score, cluster: &Cluster) {
         let table = &mut self.tables[at];
         let version = cluster.version();
-        if table.seen == Some(version) {
+        let touched = &self.touched[table.heard..];
+        if table.seen == Some(version) && touched.is_empty() {
             return;
         }
         match table.seen.and_then(|seen| cluster.changes(seen)) {
@@ -131,7 +135,7 @@ impl Ratings {
                 }
                 self.stamp += 1;
                 self.changed.clear();
-                for &node in changes {
+                for &node in changes.iter().chain(touched) {
                     if std::mem::replace(&mut self.stamps[node.index()], self.stamp) != self.stamp {
                         let points = rate(score, cluster, node, &table.request);
                         self.visits += 1;
@@ -148,14 +152,26 @@ impl Ratings {
                 }
             }
             None => {
-                let nodes = (0..cluster.len()).map(NodeId::from_index);
                 table.points.clear();
-                table.points.extend(nodes.map(|node| rate(score, cluster, node, &table.request)));
-                self.visits += cluster.len() as u64;
+                self.empty.clear();
+                let apart = score.tells_empty_apart();
+                for node in (0..cluster.len()).map(NodeId::from_index) {
+                    let row = if apart { None } else { cluster.node(node).kind() };
+                    let known = row.and_then(|row| self.empty.iter().find(|(it, _)| *it == row)).map(|(_, points)| *points);
+                    table.points.push(known.unwrap_or_else(|| {
+                        let points = rate(score, cluster, node, &table.request);
+                        self.visits += 1;
+                        if self.empty.len() < KINDS {
+                            self.empty.extend(row.map(|row| (row, points)));
+                        }
+                        points
+                    }));
+                }
                 table.rebuild();
             }
         }
         table.seen = Some(version);
+        table.heard = self.touched.len();
     }
 
     /// The points of a node in a table; `None` if it cannot take the task.

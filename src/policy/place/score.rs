@@ -62,6 +62,10 @@ pub trait Score: Send {
     fn reads_memory(&self) -> bool {
         false
     }
+    /// Whether empty nodes of one kind may be worth different points: while it is tried who might leave, their nodes are empty, too.
+    fn tells_empty_apart(&self) -> bool {
+        false
+    }
     /// Some rules spread the points of the nodes that fit from 0 to 100 before they are added to those of others; what all get if they
     /// are equal. The order of nodes stays as it is.
     fn spread(&self) -> Option<f64> {
