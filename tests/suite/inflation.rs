@@ -51,7 +51,7 @@ fn a_small_run_is_as_by_hand() {
     assert_eq!((it.points.len(), it.arrivals, it.failed), (131, 4, 1));
     assert_eq!((it.failed_gpu, it.used_gpu), (MilliGpu::from_gpus(1), MilliGpu::from_gpus(4)));
     assert_eq!((it.end.gpu, it.end.gpus_in_use, it.end.classes), (Some(100.0), Some(100.0), [None; 7]));
-    assert_eq!(it.end.cpu, Some(100.0 * 4.0 / 128.0), "a core a GPU");
+    assert_eq!(it.end.cpu, Some(0.0), "none asks for any");
 }
 
 #[test]
