@@ -55,11 +55,23 @@ fn a_large_job_starts_once_two_halves_are_one() {
         check(&scattered(SCATTERED), &moving(rule, &[("every", 4)]), helped);
         let outcome = scattered(SCATTERED).run(&moving(rule, &[("every", 4)]));
         assert_eq!(moves(&outcome), [(4, JobId(0))]);
+        assert_eq!(outcome.counters.moves, 1);
         let case = scattered(SCATTERED).case();
         let before = measure(&case, &scattered(SCATTERED).run(&moving("none", &[])));
         let after = measure(&case, &outcome);
         assert!(after.fragmentation.amount < before.fragmentation.amount, "{:?}", after.fragmentation);
     }
+}
+
+#[test]
+fn descheduling_that_is_never_due_is_warned_of() {
+    let said = |policy: &PolicySpec| schedlab::policy::doubts(policy, &scattered(SCATTERED).case());
+    let never = said(&moving("cos-sim", &[]));
+    assert_eq!(never, ["warning: test: `deschedule = \"cos-sim\"` with neither `every` nor `at` moves nobody"]);
+    let mut policy = moving("frag-one", &[("every", 60)]);
+    assert!(said(&policy).is_empty() && said(&moving("none", &[])).is_empty());
+    policy.stages[Stage::Deschedule as usize].knobs.set("budget", Value::Float(0.0));
+    assert!(said(&policy)[0].contains("with a budget of 0 moves nobody"));
 }
 
 #[test]
