@@ -12,6 +12,8 @@ mod budgets;
 mod cases;
 #[path = "suite/complaints.rs"]
 mod complaints;
+#[path = "suite/deschedule.rs"]
+mod deschedule;
 #[path = "suite/drives.rs"]
 mod drives;
 #[path = "suite/experiments.rs"]

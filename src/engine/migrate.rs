@@ -81,6 +81,7 @@ impl Engine<'_> {
         jobs.sort_unstable();
         jobs.dedup();
         for job in jobs {
+            self.counters.moves += 1;
             self.move_attempt(job);
         }
     }

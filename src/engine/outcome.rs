@@ -16,6 +16,8 @@ pub struct Counters {
     pub decisions: u64,
     /// Decisions refused.
     pub refused: u64,
+    /// Running jobs moved to other GPUs, each time counted.
+    pub moves: u64,
     /// Nodes looked at by placement, summed over decisions.
     pub node_visits: u64,
     /// Jobs compared or considered by the policy: heads of its queue, and those who might leave.

@@ -1,6 +1,6 @@
 //! Settings that go together but will not do what they seem to: said before a run, as warnings.
 
-use super::{PolicySpec, Stage};
+use super::{Choice, PolicySpec, Stage};
 use crate::engine::{Case, Protection};
 use crate::ids::AccountId;
 use crate::registry::Info;
@@ -13,11 +13,27 @@ use std::collections::BTreeMap;
 ///   its account hardly ever stands below another, so it may never evict anyone.
 /// - Protection that may last as long as the lookback: within the window there is nothing to compare.
 /// - A half-life that the chosen kernel does not read.
+/// - Descheduling that is never due, or moves nobody when it is.
 pub fn doubts(spec: &PolicySpec, case: &Case) -> Vec<String> {
     let mut lines = of_contract(spec, case);
     lines.extend(of_kernel(spec));
     lines.extend(of_commitments(spec, case));
+    lines.extend(of_moves(spec));
     lines
+}
+
+/// When running work is moved, and how much of it.
+fn of_moves(spec: &PolicySpec) -> Option<String> {
+    let Choice { entry, knobs } = spec.choice(Stage::Deschedule);
+    let never = knobs.opt_span("every").is_none() && knobs.list("at").is_empty();
+    let why = if knobs.opt_float("budget")? == 0.0 {
+        "a budget of 0"
+    } else if never {
+        "neither `every` nor `at`"
+    } else {
+        return None;
+    };
+    Some(format!("warning: {}: `deschedule = \"{entry}\"` with {why} moves nobody", spec.name))
 }
 
 /// What is said of the contract and not read.

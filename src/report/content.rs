@@ -360,6 +360,7 @@ impl<'a> Say<'a> {
         note(|run| run.jobs.timed_out, "Jobs stopped at their time limit");
         note(|run| run.jobs.failed, "Jobs failed or given up");
         note(|run| run.jobs.missed_deadlines, "Jobs that missed their start deadline");
+        note(|run| run.engine.moves, "Running jobs moved to other GPUs");
         note(|run| run.engine.refused, "Decisions that the engine refused");
         note(|run| run.engine.pass_limits, "Instants at which the policy still made changes after the most passes");
         notes

@@ -272,6 +272,9 @@ pub struct EngineSummary {
     pub job_visits: u64,
     /// Decisions refused.
     pub refused: u64,
+    /// Running jobs moved to other GPUs, each time counted.
+    #[serde(default)]
+    pub moves: u64,
     /// Instants at which the policy still made changes after the most passes.
     pub pass_limits: u64,
 }

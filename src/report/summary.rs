@@ -245,6 +245,7 @@ impl RunSummary {
                 node_visits: run.counters.node_visits,
                 job_visits: run.counters.job_visits,
                 refused: run.counters.refused,
+                moves: run.counters.moves,
                 pass_limits: run.counters.pass_limits,
             },
             outstanding: round(it.capacity.outstanding),

@@ -64,7 +64,7 @@ const ENGINE: Form = Form::of(
     &[
         Knob::new("startup", "from the grant of GPUs to the first work of an attempt", Kind::SPAN, "0"),
         Knob::new("eviction_latency", "from telling a victim to go to its GPUs being free", Kind::SPAN, "0"),
-        Knob::new("scale_pause", "pause of an elastic job when its workers change", Kind::SPAN, "0"),
+        Knob::new("scale_pause", "pause of a job whose workers change, or that is moved to other GPUs", Kind::SPAN, "0"),
         Knob::new("pass_interval", "how often a policy that watches the clock is asked; 0: at events only", Kind::SPAN, "60s"),
         Knob::new("passes_max", "most policy passes of one instant", Kind::Int { min: 1, max: 10_000 }, "16"),
         Knob::new(

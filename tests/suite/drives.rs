@@ -3,7 +3,7 @@
 
 use super::bench::{Bench, timeline};
 use schedlab::cluster::{Class, DemandSample, HealthEvent, Slot, Window};
-use schedlab::engine::{Case, Decisions, Outcome, Policy, Release, ShareChange, Status, Unresumable, Unwatched, View, run};
+use schedlab::engine::{Case, Decisions, Move, Outcome, Policy, Release, ShareChange, Status, Unresumable, Unwatched, View, run};
 use schedlab::facts::{Amendment, EndReason, Fact, PreemptReason, QueueReason, Refusal, RejectReason};
 use schedlab::ids::{AccountId, GpuId, JobId, NodeId, PoolId};
 use schedlab::units::{MilliGpu, SimSpan, SimTime};
@@ -256,6 +256,43 @@ fn work_moves_from_node_to_node_and_nodes_from_pool_to_pool() {
     let told: Vec<Fact> = facts(&outcome).into_iter().map(|(_, fact)| fact).collect();
     assert!(told.contains(&Fact::Moved { node: NodeId(0), to: PoolId(1) }));
     assert!(told.contains(&Fact::Cordoned { node: NodeId(0), on: true }));
+}
+
+#[test]
+fn claims_change_places_all_at_once_or_not_at_all() {
+    let bench = Bench::new(1, 4).jobs("A at 0: 1 gpus 3 s | B at 0: 1 gpus 3 s | C at 0: 2 gpus 3 s");
+    let bench = bench.engine(|engine| engine.scale_pause = SimSpan::from_secs(1));
+    let mut asked = 0;
+    let (a, b) = (JobId(0), JobId(1));
+    let outcome = drive(&bench.case(), |_, out| {
+        asked += 1;
+        match asked {
+            1 => {
+                out.start(a, &[slot(0, 1, 0)], &[]);
+                out.start(b, &[slot(0, 2, 0)], &[]);
+                out.start(JobId(2), &[slot(0, 12, 0)], &[]);
+                out.wake_at(at(1));
+            }
+            3 => {
+                let to_b = Move { job: a, from: slot(0, 1, 0), to: slot(0, 2, 0) };
+                let to_a = Move { job: b, from: slot(0, 2, 0), to: slot(0, 1, 0) };
+                let to_c = Move { job: b, from: slot(0, 2, 0), to: slot(0, 4, 0) };
+                out.migrate_all(&[to_b, to_c]); //  C is there
+                out.migrate_all(&[to_b]); //        B is there
+                out.migrate_all(&[to_b, to_b]); //  twice the same
+                out.migrate_all(&[]); //            nothing
+                out.migrate_all(&[to_b, to_a]);
+            }
+            _ => {}
+        }
+    });
+    assert_eq!(refusals(&outcome), [Refusal::NotFree, Refusal::NotFree, Refusal::NotHeld, Refusal::OutOfRange]);
+    // Both pause for a second; work that was done stays done.
+    assert_eq!(timeline(&bench, &outcome), "ABBB\nBAAA\nCCC.\nCCC.");
+    assert!(schedlab::audit::audit(&bench.case(), &outcome).is_ok());
+    let pause = SimSpan::from_secs(1);
+    let told = facts(&outcome);
+    assert!([a, b].iter().all(|&job| told.contains(&(1, Fact::Migrated { job, pause }))));
 }
 
 #[test]
