@@ -114,12 +114,13 @@ impl Check {
 const SEEDS: std::ops::Range<u64> = 42..52;
 const TRACES: [&str; 5] = ["default", "cpu050", "gpushare40", "gpuspec10", "multigpu20"];
 
-/// Figures of all seeds by published name of (trace, policy).
-fn all() -> BTreeMap<(String, String), Vec<InflationFigures>> {
+/// Figures of all seeds by published name of (trace, policy), of the given policies by published name and ours.
+fn all(names: &[(&str, &str)]) -> BTreeMap<(String, String), Vec<InflationFigures>> {
     let cases: Vec<(&str, u64)> = TRACES.iter().flat_map(|trace| SEEDS.map(|seed| (*trace, seed))).collect();
     let one = |&(trace, seed): &(&str, u64)| {
         let case = recorded(trace, seed);
-        NAMES.map(|(theirs, ours)| ((trace.to_owned(), theirs.to_owned()), figures(&case, ours)))
+        let run = |(theirs, ours): &(&str, &str)| ((trace.to_owned(), (*theirs).to_owned()), figures(&case, ours));
+        names.iter().map(run).collect::<Vec<_>>()
     };
     let runs: Vec<_> = cases.par_iter().flat_map_iter(one).collect();
     let mut found: BTreeMap<_, Vec<_>> = BTreeMap::new();
@@ -130,7 +131,7 @@ fn all() -> BTreeMap<(String, String), Vec<InflationFigures>> {
 #[test]
 fn the_published_curves_are_met_at_every_point() {
     let Some(dir) = shared() else { return };
-    let found = all();
+    let found = all(&NAMES);
     let mut check = Check { compared: 0, faults: Vec::new() };
     let of = |trace: &str, policy: &str| found.get(&(trace.to_owned(), policy.to_owned()));
     let mean = |runs: &[InflationFigures], x: usize, figure: Figure| {
@@ -202,8 +203,43 @@ fn the_published_curves_are_met_at_every_point() {
             check.near(format!("{label} {head}"), mean(runs, x, figure), row[head], 0.01);
         }
     }
+    let drawn = all(&[("random", "random")]);
+    let of = |trace: &str, policy: &str| of(trace, policy).or_else(|| drawn.get(&(trace.to_owned(), policy.to_owned())));
+    published_table(&table(&dir, "headline_mean10.csv"), |trace, policy, x, figure| mean(of(trace, policy)?, x, figure));
     assert!(check.faults.is_empty(), "{} of {}:\n{}", check.faults.len(), check.compared, check.faults.join("\n"));
     assert!(3000 < check.compared, "only {} compared", check.compared);
+}
+
+/// The table of `docs/fgd.md`: ours beside the published, and the difference. `SCHEDLAB_UPDATE=1` writes it.
+fn published_table(rows: &[(String, BTreeMap<String, f64>)], ours: impl Fn(&str, &str, usize, Figure) -> Option<f64>) {
+    let columns: [(&str, usize, Figure); 3] =
+        [("alloc100_mean", 100, ALLOC), ("alloc130_mean", 130, ALLOC), ("frag_ratio80", 80, RATIO)];
+    let mut lines = vec![
+        "| trace | policy | allocated at 100 | published | | at 130 | published | | fragmented at 80 | published | |".to_owned(),
+        format!("|---|---|{}", "---:|".repeat(9)),
+    ];
+    for (label, row) in rows {
+        let (trace, theirs) = label.split_once(' ').expect("trace and policy");
+        let name = NAMES.iter().find(|(it, _)| *it == theirs).map_or(theirs, |(_, name)| name);
+        let cells = columns.iter().map(|(head, x, figure)| {
+            let (found, expected) = (ours(trace, theirs, *x, *figure).expect("it was run"), row[*head]);
+            // As printed; a difference below half a digit is none.
+            let difference = format!("{:+.2}", found - expected);
+            let difference = if difference == "+0.00" || difference == "-0.00" { "=".to_owned() } else { difference };
+            format!("{found:.2} | {expected:.2} | {difference}")
+        });
+        lines.push(format!("| {trace} | `{name}` | {} |", cells.collect::<Vec<String>>().join(" | ")));
+    }
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/fgd.md");
+    let page = std::fs::read_to_string(&file).expect("the page is there");
+    let (before, rest) = page.split_once("<!-- published -->\n").expect("the table's place");
+    let (old, after) = rest.split_once("<!-- end -->").expect("its end");
+    let new = lines.join("\n") + "\n";
+    if std::env::var_os("SCHEDLAB_UPDATE").is_some() {
+        std::fs::write(&file, format!("{before}<!-- published -->\n{new}<!-- end -->{after}")).expect("the page can be written");
+    } else {
+        assert_eq!(old, new, "docs/fgd.md: SCHEDLAB_UPDATE=1 writes its table");
+    }
 }
 
 /// The summary's own words at the end of the published run of `fgd`.
