@@ -160,3 +160,75 @@ impl Say<'_> {
         vec![Part::Heading("Fragmentation".into()), Part::Text(about.into()), self.table(false, &columns)]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Run, Summary, summary_md, terminal};
+    use crate::engine::Counters;
+    use crate::metrics::{InflationFigures, InflationPoint, Measured};
+    use crate::units::MilliGpu;
+
+    /// A run in which so much percent of the GPUs are asked for, and all but `lost` of them are held.
+    fn run(policy: &str, seed: u64, asked: u32, lost: f64) -> Run {
+        let reached = |x: u32| {
+            let held = f64::from(x.min(100));
+            InflationPoint { alloc: Some(held - lost), frag_ratio: Some(held), frag_amount: Some(lost) }
+        };
+        let point = |x| if x <= asked { reached(x) } else { InflationPoint::default() };
+        let figures = InflationFigures {
+            points: (0..=130).map(point).collect(),
+            arrivals: 200,
+            failed: 30,
+            failed_gpu: MilliGpu::from_milli(31_500),
+            ..InflationFigures::default()
+        };
+        let mut measured = Measured { inflation: Some(figures), ..Measured::default() };
+        measured.jobs.submitted = 200;
+        (measured.jobs.running, measured.jobs.queued) = (170, 30);
+        Run { policy: policy.into(), seed, ledger_hash: String::new(), measured, counters: Counters::default() }
+    }
+
+    #[test]
+    fn tables_of_allocation_take_the_place_of_waits() {
+        let runs = [run("a", 1, 130, 5.0), run("a", 2, 130, 5.5), run("b", 1, 130, 7.5), run("b", 2, 130, 7.5)];
+        insta::assert_snapshot!(terminal(&Summary::new("pack", "blake3:00", &runs)), @"
+        pack
+
+        200 arrivals. They ask for 130% of the GPUs in all, one after another, and none that starts ever
+        leaves. 2 seeds: mean ± half of the 95 % interval.
+
+        GPUs allocated, when so much of all GPUs had been asked for; unallocated is of the first column.
+
+        ──────────────────────────────────────────────────────────────────────────────
+         policy         at 100%         at 130%    unallocated   failed   failed GPUs
+        ──────────────────────────────────────────────────────────────────────────────
+         a        94.75 ± 3.18%   94.75 ± 3.18%   5.25 ± 3.18%       30          31.5
+         b               92.50%          92.50%          7.50%       30          31.5
+        ──────────────────────────────────────────────────────────────────────────────
+
+        Free GPUs that typical tasks cannot use as they lie, of the free ones and of all.
+
+        ──────────────────────────────────────────────────────────────────────────────────────────
+         policy   of free at 50%   at 80%   at 100%   of all at 50%         at 80%        at 100%
+        ──────────────────────────────────────────────────────────────────────────────────────────
+         a                 50.0%    80.0%    100.0%    5.25 ± 3.18%   5.25 ± 3.18%   5.25 ± 3.18%
+         b                 50.0%    80.0%    100.0%           7.50%          7.50%          7.50%
+        ──────────────────────────────────────────────────────────────────────────────────────────
+        ");
+    }
+
+    #[test]
+    fn what_was_not_reached_has_no_column() {
+        let text = summary_md(&Summary::new("pack", "blake3:00", &[run("a", 1, 90, 5.0)]));
+        let tables: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
+        let expected = [
+            "| policy | at 90% | unallocated | failed | failed GPUs |",
+            "|---|---:|---:|---:|---:|",
+            "| a | 85.00% | 15.00% | 30 | 31.5 |",
+            "| policy | of free at 50% | at 80% | of all at 50% | at 80% |",
+            "|---|---:|---:|---:|---:|",
+            "| a | 50.0% | 80.0% | 5.00% | 5.00% |",
+        ];
+        assert_eq!(tables, expected);
+    }
+}
