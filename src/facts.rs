@@ -98,7 +98,7 @@ pub enum DecisionKind {
     Move,
     /// Hold capacity for a job.
     Reserve,
-    /// Move a claim.
+    /// Move claims of running jobs.
     Migrate,
     /// Take no new work on a node.
     Cordon,
@@ -200,6 +200,8 @@ pub enum Fact {
     Ready { job: JobId },
     /// A running job now has that many workers, and pauses for `pause`.
     Scaled { job: JobId, workers: u32, pause: SimSpan },
+    /// A running job holds what it held elsewhere, and pauses for `pause`. It loses no work and its attempt goes on.
+    Migrated { job: JobId, pause: SimSpan },
     /// A start was agreed whose GPUs are still being vacated: it waits for `victims` evictions.
     Granting { job: JobId, victims: u32 },
     /// That start was called off; the job is queued again by the `Queued` that follows.

@@ -153,6 +153,10 @@ impl Lives {
                 self.jobs[job.index()].workers = Some(workers);
                 self.changed.push(job);
             }
+            Fact::Migrated { job, .. } => {
+                self.step(job, &[Running], Running, "is moved", faults);
+                self.changed.push(job);
+            }
             Fact::Evicting { job, .. } => self.step(job, &[Running], Running, "is told to go", faults),
             Fact::Preempted { job, lost, .. } => {
                 self.stop(job, lost, at);

@@ -141,6 +141,7 @@ fn subjects(fact: &Fact) -> (Option<JobId>, Option<NodeId>) {
         | Fact::Started { job, .. }
         | Fact::Ready { job }
         | Fact::Scaled { job, .. }
+        | Fact::Migrated { job, .. }
         | Fact::Granting { job, .. }
         | Fact::CalledOff { job }
         | Fact::Evicting { job, .. }

@@ -139,6 +139,8 @@ pub enum What {
     Lenders,
     /// How many workers does an elastic job hold?
     Scalers,
+    /// Who is moved so that free GPUs lie better?
+    Deschedulers,
     /// Trace formats
     Formats,
     /// What is measured

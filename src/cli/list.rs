@@ -20,7 +20,7 @@ pub fn list(what: Option<What>) -> Result<(), Error> {
     output::print(&text)
 }
 
-fn kinds() -> [(What, Vec<Line>); 10] {
+fn kinds() -> [(What, Vec<Line>); 11] {
     [
         What::Policies,
         What::Orders,
@@ -29,6 +29,7 @@ fn kinds() -> [(What, Vec<Line>); 10] {
         What::Evictions,
         What::Lenders,
         What::Scalers,
+        What::Deschedulers,
         What::Formats,
         What::Metrics,
         What::Reports,
@@ -68,6 +69,7 @@ fn infos(what: What) -> Vec<Info> {
         What::Evictions => Stage::Evict.infos(),
         What::Lenders => Stage::Lend.infos(),
         What::Scalers => Stage::Scale.infos(),
+        What::Deschedulers => Stage::Deschedule.infos(),
         What::Formats => crate::trace::infos(),
         What::Metrics => crate::metrics::infos(),
     }
@@ -82,6 +84,7 @@ fn heading(what: What) -> String {
         What::Evictions => (Stage::Evict.plural(), Stage::Evict.question()),
         What::Lenders => (Stage::Lend.plural(), Stage::Lend.question()),
         What::Scalers => (Stage::Scale.plural(), Stage::Scale.question()),
+        What::Deschedulers => (Stage::Deschedule.plural(), Stage::Deschedule.question()),
         What::Formats => ("formats", "of traces"),
         What::Metrics => ("metrics", "what is measured"),
         What::Reports => ("reports", "what is written"),

@@ -31,7 +31,10 @@ impl Engine<'_> {
                     let done = self.apply_reserve(*job, decisions.slots(slots), *until);
                     (DecisionKind::Reserve, Some(*job), done)
                 }
-                Decision::Migrate { job, from, to } => (DecisionKind::Migrate, Some(*job), self.apply_migrate(*job, from, to)),
+                Decision::Migrate { moves } => {
+                    let moves = decisions.moves(moves);
+                    (DecisionKind::Migrate, moves.first().map(|it| it.job), self.apply_migrate(moves))
+                }
                 Decision::Cordon { node, on } => (DecisionKind::Cordon, None, self.apply_cordon(*node, *on)),
                 Decision::Note { job, note } => {
                     if self.jobs.get(*job).is_some_and(|row| row.status == Status::Queued) {
@@ -197,7 +200,7 @@ impl Engine<'_> {
     }
 
     /// Checks one slot against its request, all but whether it is free.
-    fn check_slot(&self, job: JobId, slot: &Slot, request: &TaskRequest) -> Result<(), Refusal> {
+    pub(super) fn check_slot(&self, job: JobId, slot: &Slot, request: &TaskRequest) -> Result<(), Refusal> {
         if self.cluster.len() <= slot.node.index() {
             return Err(Refusal::NoSuchPlace);
         }
@@ -331,30 +334,6 @@ impl Engine<'_> {
         }
         self.reserved.insert(job, Reserved { slots: slots.to_vec(), made });
         self.events.push(until, Event::ReservationEnds { job, made });
-        Ok(())
-    }
-
-    fn apply_migrate(&mut self, job: JobId, from: &Slot, to: &Slot) -> Result<(), Refusal> {
-        if self.jobs.get(job).is_none_or(|row| row.status != Status::Running) {
-            return Err(Refusal::WrongState);
-        }
-        let Some(at) = self.jobs.slots(job).iter().position(|slot| slot == from) else { return Err(Refusal::NotHeld) };
-        if (to.task, to.group, to.class) != (from.task, from.group, from.class) || to == from {
-            return Err(Refusal::WrongShape);
-        }
-        let request = self.request(job, from);
-        self.check_slot(job, to, &request)?;
-        self.cluster.give(from, &request);
-        if !self.cluster.take(to, &request) {
-            let taken = self.cluster.take(from, &request);
-            assert!(taken, "what was just given back is free");
-            return Err(Refusal::NotFree);
-        }
-        self.jobs.slots_mut(job)[at] = *to;
-        self.tell(&Fact::Released { job, slot: *from });
-        self.tell(&Fact::Claimed { job, slot: *to });
-        self.note_emptied(from.node);
-        self.turn_attempt(job);
         Ok(())
     }
 

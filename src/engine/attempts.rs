@@ -166,10 +166,24 @@ impl Engine<'_> {
 
     /// Changes the workers of a running job on claims that are already taken or given back.
     pub(super) fn turn_attempt(&mut self, job: JobId) {
+        let workers = self.jobs.slots(job).iter().filter(|slot| slot.group == 0).count() as u32;
+        let pause = self.pause_attempt(job);
+        self.tell(&Fact::Scaled { job, workers, pause });
+        self.reschedule(job);
+    }
+
+    /// Goes on with a running job on other claims, already taken, in place of some it had.
+    pub(super) fn move_attempt(&mut self, job: JobId) {
+        let pause = self.pause_attempt(job);
+        self.tell(&Fact::Migrated { job, pause });
+        self.reschedule(job);
+    }
+
+    /// Turns a running job to what it holds now, after a pause. Returns the pause.
+    fn pause_attempt(&mut self, job: JobId) -> SimSpan {
         let now = self.now;
         let pause = self.case.engine.scale_pause;
         let rate = self.rate_of(job, self.jobs.slots(job));
-        let workers = self.jobs.slots(job).iter().filter(|slot| slot.group == 0).count() as u32;
         let row = self.jobs.row_mut(job);
         // An overhead that is still running goes on; the pause follows it.
         let from = now.max(if row.segment_at == SimTime::NEVER { now } else { row.segment_at }).after(pause);
@@ -179,8 +193,7 @@ impl Engine<'_> {
             SimSpan::FOREVER => row.killed_at(),
             estimate => from.after(scaled(estimate.beyond(SimSpan::from_millis(done as u64)), rate)).min(row.killed_at()),
         };
-        self.tell(&Fact::Scaled { job, workers, pause });
-        self.reschedule(job);
+        pause
     }
 
     /// Takes one flexible worker's claim away. Returns whether the job held it.

@@ -15,6 +15,17 @@ pub enum Release {
     Claim(JobId, Slot),
 }
 
+/// One claim of a running job that goes to another place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// The job.
+    pub job: JobId,
+    /// What it holds.
+    pub from: Slot,
+    /// What the same task is to hold instead.
+    pub to: Slot,
+}
+
 /// One proposal. Ranges point into the buffers of [`Decisions`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
@@ -28,8 +39,9 @@ pub enum Decision {
     Move { node: NodeId, to: PoolId },
     /// Hold free capacity for a queued job until it starts or `until` comes. Replaces what was held for it.
     Reserve { job: JobId, slots: Range<u32>, until: SimTime },
-    /// Move one claim of a running job to another place; the job pauses as for a change of workers.
-    Migrate { job: JobId, from: Slot, to: Slot },
+    /// Move claims of running jobs, all at once or none, so that some may take the place of others; each job pauses as for a change of
+    /// workers.
+    Migrate { moves: Range<u32> },
     /// Close a node to new work, or open it again.
     Cordon { node: NodeId, on: bool },
     /// Say something of a job that waits; it changes nothing.
@@ -46,6 +58,7 @@ pub struct Decisions {
     releases: Vec<Release>,
     /// How each of `releases` compared with whom it goes for, if the policy says.
     weighings: Vec<Option<Weighing>>,
+    moves: Vec<Move>,
     node_visits: u64,
     job_visits: u64,
 }
@@ -57,12 +70,27 @@ impl Decisions {
         self.slots.clear();
         self.releases.clear();
         self.weighings.clear();
+        self.moves.clear();
         self.node_visits = 0;
         self.job_visits = 0;
     }
     /// The proposals, in order.
     pub fn list(&self) -> &[Decision] {
         &self.list
+    }
+    /// Whether nothing is proposed that would change anything.
+    pub fn are_idle(&self) -> bool {
+        let idle = |decision: &Decision| match decision {
+            Decision::Note { .. } | Decision::WakeAt { .. } => true,
+            Decision::Start { .. }
+            | Decision::Scale { .. }
+            | Decision::Preempt { .. }
+            | Decision::Move { .. }
+            | Decision::Reserve { .. }
+            | Decision::Migrate { .. }
+            | Decision::Cordon { .. } => false,
+        };
+        self.list.iter().all(idle)
     }
     /// Slots behind a range.
     pub fn slots(&self, range: &Range<u32>) -> &[Slot] {
@@ -75,6 +103,10 @@ impl Decisions {
     /// How the releases behind a range compared with whom they go for.
     pub fn weighings(&self, range: &Range<u32>) -> &[Option<Weighing>] {
         &self.weighings[range.start as usize..range.end as usize]
+    }
+    /// Moves behind a range.
+    pub fn moves(&self, range: &Range<u32>) -> &[Move] {
+        &self.moves[range.start as usize..range.end as usize]
     }
     /// Counts nodes that placement looked at.
     pub fn count_visits(&mut self, nodes: u64) {
@@ -133,9 +165,15 @@ impl Decisions {
         let slots = self.keep_slots(slots);
         self.list.push(Decision::Reserve { job, slots, until });
     }
-    /// Proposes [`Decision::Migrate`].
+    /// Proposes [`Decision::Migrate`] of one claim.
     pub fn migrate(&mut self, job: JobId, from: Slot, to: Slot) {
-        self.list.push(Decision::Migrate { job, from, to });
+        self.migrate_all(&[Move { job, from, to }]);
+    }
+    /// Proposes [`Decision::Migrate`].
+    pub fn migrate_all(&mut self, moves: &[Move]) {
+        let start = self.moves.len() as u32;
+        self.moves.extend_from_slice(moves);
+        self.list.push(Decision::Migrate { moves: start..self.moves.len() as u32 });
     }
     /// Proposes [`Decision::Cordon`].
     pub fn cordon(&mut self, node: NodeId, on: bool) {

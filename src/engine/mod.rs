@@ -12,13 +12,14 @@ mod event;
 mod grants;
 mod health;
 mod jobs;
+mod migrate;
 mod outcome;
 mod policy;
 mod run;
 mod view;
 
 pub use case::{Case, Contract, EngineSpec, Protection, ShareChange, Undeclared, Unresumable};
-pub use decisions::{Decision, Decisions, Release};
+pub use decisions::{Decision, Decisions, Move, Release};
 pub use jobs::{JobView, Status};
 pub use outcome::{Counters, Outcome, Progress, Unwatched, Watch};
 pub use policy::Policy;

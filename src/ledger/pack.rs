@@ -112,6 +112,7 @@ impl Codec {
                 put(out, u64::from(workers));
                 span(out, pause);
             }
+            Fact::Migrated { pause, .. } => span(out, pause),
             Fact::Granting { victims, .. } => put(out, u64::from(victims)),
             Fact::Evicting { by, reason, until, .. } => {
                 other(out, by);
@@ -252,6 +253,7 @@ impl Codec {
                 1 => Fact::Noted { job, note: Note::Missed(get_word(from)?) },
                 _ => return None,
             },
+            29 => Fact::Migrated { job, pause: get_span(from)? },
             _ => return None,
         };
         Some((SimTime::from_millis(self.at), fact))
@@ -301,6 +303,7 @@ fn head(fact: &Fact) -> (u8, Option<JobId>) {
         Fact::Cut => (26, None),
         Fact::Weighed { job, .. } => (WEIGHED, Some(job)),
         Fact::Noted { job, .. } => (28, Some(job)),
+        Fact::Migrated { job, .. } => (29, Some(job)),
     }
 }
 
@@ -498,6 +501,7 @@ mod tests {
             }),
             (job(), any_time()).prop_map(|(job, at)| Fact::Noted { job, note: Note::Promised(at) }),
             (job(), any_word()).prop_map(|(job, miss)| Fact::Noted { job, note: Note::Missed(miss) }),
+            (job(), any_span()).prop_map(|(job, pause)| Fact::Migrated { job, pause }),
             Just(Fact::PassLimit),
             Just(Fact::Cut),
         ]

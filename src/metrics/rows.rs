@@ -49,6 +49,8 @@ pub enum AttemptEnd {
     Running,
     /// Its workers changed; the attempt went on.
     Scaled,
+    /// It moved to other GPUs; the attempt went on.
+    Migrated,
     /// The scheduler stopped it.
     Preempted,
     /// It was lost with a node or GPU.
@@ -240,6 +242,10 @@ impl Metric for Attempts {
             Fact::Started { job, overhead, .. } => self.open(scene, job, 1, overhead),
             Fact::Scaled { job, pause, .. } => {
                 let segment = self.close_row(job, at, AttemptEnd::Scaled, None, SimSpan::ZERO);
+                self.open(scene, job, segment + 1, pause);
+            }
+            Fact::Migrated { job, pause } => {
+                let segment = self.close_row(job, at, AttemptEnd::Migrated, None, SimSpan::ZERO);
                 self.open(scene, job, segment + 1, pause);
             }
             Fact::Preempted { job, by, lost, .. } => {

@@ -356,6 +356,7 @@ impl<'a> Scene<'a> {
             Fact::Amended { .. }
             | Fact::Ready { .. }
             | Fact::Scaled { .. }
+            | Fact::Migrated { .. }
             | Fact::Granting { .. }
             | Fact::CalledOff { .. }
             | Fact::Evicting { .. }

@@ -1,9 +1,10 @@
-//! Scheduling policies. Most are [`Staged`]: one implementation of each of six stages, each a file with its [`Entry`] and one line in
+//! Scheduling policies. Most are [`Staged`]: one implementation of each of seven stages, each a file with its [`Entry`] and one line in
 //! its folder's list.
 //!
 //! [`Entry`]: crate::registry::Entry
 
 pub mod context;
+pub mod deschedule;
 mod doubts;
 pub mod evict;
 pub mod fill;
@@ -41,6 +42,7 @@ pub(crate) fn infos(stage: Stage) -> Vec<Info> {
         Stage::Evict => of(evict::ENTRIES),
         Stage::Lend => of(lend::ENTRIES),
         Stage::Scale => of(scale::ENTRIES),
+        Stage::Deschedule => of(deschedule::ENTRIES),
     }
 }
 
@@ -99,6 +101,7 @@ pub(crate) fn build(spec: &PolicySpec, case: &Case) -> Result<Box<dyn Policy>, V
         evict: make!(Stage::Evict, evict::ENTRIES),
         lend: make!(Stage::Lend, lend::ENTRIES),
         scale: make!(Stage::Scale, scale::ENTRIES),
+        deschedule: make!(Stage::Deschedule, deschedule::ENTRIES),
     };
     let chosen = chosen(spec);
     let timed = chosen.iter().any(|(_, info)| info.timed);

@@ -18,11 +18,14 @@ pub enum Stage {
     Lend,
     /// How many workers does an elastic job hold?
     Scale,
+    /// Who is moved so that free GPUs lie better?
+    Deschedule,
 }
 
 impl Stage {
     /// All stages.
-    pub const ALL: [Stage; 6] = [Stage::Order, Stage::Fill, Stage::Place, Stage::Evict, Stage::Lend, Stage::Scale];
+    pub const ALL: [Stage; 7] =
+        [Stage::Order, Stage::Fill, Stage::Place, Stage::Evict, Stage::Lend, Stage::Scale, Stage::Deschedule];
 
     /// Its table in a policy file.
     pub const fn key(self) -> &'static str {
@@ -33,6 +36,7 @@ impl Stage {
             Stage::Evict => "evict",
             Stage::Lend => "lend",
             Stage::Scale => "scale",
+            Stage::Deschedule => "deschedule",
         }
     }
     /// Its word in `schedlab list`.
@@ -44,6 +48,7 @@ impl Stage {
             Stage::Evict => "evictions",
             Stage::Lend => "lenders",
             Stage::Scale => "scalers",
+            Stage::Deschedule => "deschedulers",
         }
     }
     /// The question it answers.
@@ -55,6 +60,7 @@ impl Stage {
             Stage::Evict => "who leaves for it?",
             Stage::Lend => "what capacity moves between pools?",
             Stage::Scale => "how many workers does an elastic job hold?",
+            Stage::Deschedule => "who is moved so that free GPUs lie better?",
         }
     }
     /// The implementation a policy file gets when it names none.
@@ -66,6 +72,7 @@ impl Stage {
             Stage::Evict => "nobody",
             Stage::Lend => "none",
             Stage::Scale => "base",
+            Stage::Deschedule => "none",
         }
     }
     /// What is registered for it.
@@ -110,7 +117,7 @@ pub struct PolicySpec {
     /// One line on what it is.
     pub about: String,
     /// One choice a stage, in the order of [`Stage::ALL`].
-    pub stages: [Choice; 6],
+    pub stages: [Choice; 7],
     /// What it sets of the contract ([`CONTRACT_KNOBS`]).
     pub contract: Knobs,
     /// A policy that is not cut into stages, instead of them.

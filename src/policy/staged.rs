@@ -1,7 +1,8 @@
-//! The normal policy: six stages that share a context. One pass is lend, then order, fill, place and evict for allocated work, then
-//! scale, then unallocated work.
+//! The normal policy: seven stages that share a context. One pass is lend, then order, fill, place and evict for allocated work, then
+//! scale, then unallocated work; one in which none of these has anything to change, and which is due, ends with descheduling.
 
 use super::context::Context;
+use super::deschedule::Deschedule;
 use super::evict::Evict;
 use super::fill::Fill;
 use super::lend::Lend;
@@ -31,6 +32,8 @@ pub struct Stages {
     pub lend: Box<dyn Lend>,
     /// How many workers.
     pub scale: Box<dyn Scale>,
+    /// Who is moved.
+    pub deschedule: Box<dyn Deschedule>,
 }
 
 /// A policy made of stages.
@@ -55,9 +58,9 @@ impl Staged {
         if let (Some(min_turn), Some(standing)) = (stages.evict.min_turn(), stages.order.standing_mut()) {
             standing.commit(min_turn);
         }
-        let Stages { order, fill, evict, lend, scale, .. } = &stages;
+        let Stages { order, fill, evict, lend, scale, deschedule, .. } = &stages;
         let listens = order.listens() || evict.listens() || lend.listens() || scale.listens();
-        context.tracks_running = fill.uses_running() || evict.is_active();
+        context.tracks_running = fill.uses_running() || evict.is_active() || deschedule.is_active();
         Staged { stages, context, timed, listens, asked: None, draining: Vec::new(), leaving: Vec::new() }
     }
 }
@@ -73,6 +76,7 @@ impl Policy for Staged {
                 self.draining.push(node);
             }
         }
+        self.stages.deschedule.heard();
         if self.listens {
             self.stages.order.observe(at, fact);
             self.stages.evict.observe(at, fact);
@@ -82,7 +86,7 @@ impl Policy for Staged {
     }
 
     fn decide(&mut self, view: &View<'_>, out: &mut Decisions) {
-        let Stages { order, fill, place, evict, lend, scale } = &mut self.stages;
+        let Stages { order, fill, place, evict, lend, scale, deschedule } = &mut self.stages;
         let context = &mut self.context;
         let before = (context.freed, context.turned);
         let mut turns = std::mem::take(&mut context.turns);
@@ -99,10 +103,14 @@ impl Policy for Staged {
         if aged {
             context.stir();
         }
+        let due = deschedule.is_due(view.now());
+        if let Some(at) = deschedule.next(view.now()).filter(|_| !context.running.is_empty()) {
+            out.wake_at(at);
+        }
         // Nothing that any stage looks at has changed since the last pass, and no time has gone by if that matters.
         let asked = self.asked.replace(view.now());
         let same = if self.timed { asked == Some(view.now()) } else { asked.is_some() };
-        if same && before == (context.freed, context.turned) && context.fresh.is_empty() {
+        if same && !due && before == (context.freed, context.turned) && context.fresh.is_empty() {
             return;
         }
         context.queue.begin_pass();
@@ -132,6 +140,14 @@ impl Policy for Staged {
             let mut pass = Pass { view, context, order: &mut **order, place: &mut **place, evict: &mut **evict, out };
             fill.fill(&mut pass, Tier::Unallocated);
         }
+        if due && out.are_idle() {
+            let mut pass = Pass { view, context, order: &mut **order, place: &mut **place, evict: &mut **evict, out };
+            deschedule.propose(&mut pass);
+            if !out.are_idle() {
+                // The next pass hears of nothing new, but there is room elsewhere.
+                self.asked = None;
+            }
+        }
         out.count_visits(place.take_visits());
         if !context.queue.is_empty() {
             let interval = view.pass_interval();
@@ -154,6 +170,7 @@ fn subject(fact: &Fact) -> Option<JobId> {
         | Fact::Amended { job, .. }
         | Fact::Started { job, .. }
         | Fact::Scaled { job, .. }
+        | Fact::Migrated { job, .. }
         | Fact::Granting { job, .. }
         | Fact::CalledOff { job }
         | Fact::Evicting { job, .. }

@@ -106,7 +106,12 @@ pub const TABLES: [TableDoc; 6] = [
             column("nodes", U32, "", "Nodes they are on."),
             column("allocated", Bool, "", "Charged to its account."),
             column("overhead_s", F64, "s", "Start-up and restart cost, or the pause of scaling, at its begin."),
-            column("end", Text, "", "running, scaled, preempted, broken, completed, timed_out, cancelled, failed or abandoned."),
+            column(
+                "end",
+                Text,
+                "",
+                "running, scaled, migrated, preempted, broken, completed, timed_out, cancelled, failed or abandoned.",
+            ),
             column("by", U32, "", "Row of the job it left for; null if it left for none."),
             column("lost_s", F64, "s", "Work thrown away at its end."),
         ],

@@ -241,6 +241,7 @@ fn end_word(end: AttemptEnd) -> &'static str {
     match end {
         AttemptEnd::Running => "running",
         AttemptEnd::Scaled => "scaled",
+        AttemptEnd::Migrated => "migrated",
         AttemptEnd::Preempted => "preempted",
         AttemptEnd::Broken => "broken",
         AttemptEnd::Over(reason) => reason_word(reason),

@@ -9,7 +9,7 @@ use schedlab::engine::{Unwatched, run};
 use schedlab::facts::Fact;
 use schedlab::ids::JobId;
 use schedlab::policy::context::Context;
-use schedlab::policy::{Staged, Stages, evict, fill, lend, place, scale};
+use schedlab::policy::{Staged, Stages, deschedule, evict, fill, lend, place, scale};
 use schedlab::registry::{Entry, Knobs, find};
 use schedlab::scenario::Scenario;
 use std::path::{Path, PathBuf};
@@ -133,6 +133,7 @@ fn the_order_in_the_readme_works() {
         evict: made(evict::ENTRIES, "nobody", |it, knobs| (it.build)(knobs, &case)),
         lend: made(lend::ENTRIES, "none", |it, knobs| (it.build)(knobs, &case)),
         scale: made(scale::ENTRIES, "base", |it, knobs| (it.build)(knobs, &case)),
+        deschedule: made(deschedule::ENTRIES, "none", |it, knobs| (it.build)(knobs, &case)),
     };
     let context = Context::new(Cluster::new(case.cluster.clone()), case.workload.jobs.len(), false, false);
     let outcome = run(&case, case.source(), &mut Staged::new(stages, context, false), &mut Unwatched);

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use schedlab::cluster::{HealthEvent, IdSet, Shape, TaskGroup, TaskRequest};
 use schedlab::ids::{GpuId, ModelId, NodeId};
 use schedlab::policy::{PolicySpec, Stage};
+use schedlab::registry::Value;
 use schedlab::units::{SimSpan, SimTime};
 use schedlab::workload::{Extra, Job};
 
@@ -19,7 +20,7 @@ pub fn every_policy() -> Vec<PolicySpec> {
                 policy.name = format!("{} {name}", policy.name);
                 policy
             };
-            stage.infos().iter().map(|info| named(info.name)).collect()
+            stage.infos().iter().map(|info| often(named(info.name))).collect()
         };
         policies = policies.iter().flat_map(extend).collect();
     }
@@ -35,6 +36,17 @@ pub fn weigh(policy: &mut PolicySpec) {
             place.knobs.set(scorer, schedlab::registry::Value::Float(weight));
         }
     }
+}
+
+/// The same policy; if it moves running work, then as much and as often as it may.
+fn often(mut policy: PolicySpec) -> PolicySpec {
+    let choice = &mut policy.stages[Stage::Deschedule as usize];
+    if choice.entry != "none" {
+        choice.knobs.set("budget", Value::Float(1.0));
+        choice.knobs.set("every", Value::Span(SimSpan::from_secs(1)));
+        choice.knobs.set("rest", Value::Span(SimSpan::ZERO));
+    }
+    policy
 }
 
 /// Any of them.

@@ -286,6 +286,7 @@ impl Source for Crowd {
             | Fact::Released { .. }
             | Fact::Ready { .. }
             | Fact::Scaled { .. }
+            | Fact::Migrated { .. }
             | Fact::Granting { .. }
             | Fact::CalledOff { .. }
             | Fact::Evicting { .. }

@@ -1,0 +1,1 @@
+//! Rules on nodes made by hand.
