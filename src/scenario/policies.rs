@@ -34,6 +34,7 @@ pub const POLICY: Form = Form {
         stage!(Evict),
         stage!(Lend),
         stage!(Scale),
+        stage!(Deschedule),
         ("contract", Part::One(&CONTRACT)),
     ],
     free: None,
