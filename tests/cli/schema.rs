@@ -96,6 +96,12 @@ fn the_schemas_refuse_what_the_reader_refuses() {
 }
 
 #[test]
+fn a_policy_file_has_a_table_for_each_stage() {
+    let tables: Vec<&str> = POLICY.parts.iter().map(|(key, _)| *key).filter(|key| *key != "contract").collect();
+    assert_eq!(tables, schedlab::policy::Stage::ALL.map(schedlab::policy::Stage::key));
+}
+
+#[test]
 fn shipped_policies_have_a_line_each_and_are_all_embedded() {
     let mut names: Vec<String> =
         shipped("policies").iter().map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
