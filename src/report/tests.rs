@@ -139,6 +139,15 @@ fn the_same_for_a_file() {
     | fcfs | 100.0% | 82.5% | 75.8% | 0.0% | 6.9 | 1 | 1 | 8 |
     | priority | 100.0% | 82.5% | 93.9% | 0.0% | 6.5 | 1 | 1 | 8 |
 
+    ## Fragmentation
+
+    Free GPUs that typical tasks cannot use as they lie, of the free ones and of all, mean over time; then shares of the free ones by what stands in the way.
+
+    | policy | of free | of all | usable (Q3) | no CPU, no GPUs (Q1) | no GPUs (Q2) | no CPU (Q4) | CPU task (XL) | CPU task, no CPU (XR) | no access (NA) |
+    |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|
+    | fcfs | 71.4% | 12.5% | 28.6% | 0.0% | 71.4% | 0.0% | 0.0% | 0.0% | 0.0% |
+    | priority | 71.4% | 12.5% | 28.6% | 0.0% | 71.4% | 0.0% | 0.0% | 0.0% | 0.0% |
+
     ## Preemption
 
     | policy | allocated | per 1000 GPU h | jobs | per job p50 | p90 | p99 | max |
@@ -338,7 +347,16 @@ fn the_summary_keeps_its_keys() {
           "impact": 0.939394,
           "fragmentation": {
             "ratio": 0.714286,
-            "amount": 0.125
+            "amount": 0.125,
+            "classes": {
+              "q1": 0.0,
+              "q2": 0.714286,
+              "q3": 0.285714,
+              "q4": 0.0,
+              "xl": 0.0,
+              "xr": 0.0,
+              "na": 0.0
+            }
           },
           "engine": {
             "events": 8,
