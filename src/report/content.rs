@@ -1,9 +1,9 @@
 //! What a report says, in order: sentences and tables, before they are set for the terminal or for a file.
 
-use super::estimate::Estimate;
 use super::humane::{duration, duration_pair, number};
 use super::keys::SpreadSummary;
 use super::summary::{RunSummary, Summary};
+use crate::compare::Estimate;
 
 /// One piece of a report.
 pub(super) enum Part {

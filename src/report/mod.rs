@@ -6,7 +6,6 @@ mod behaviour;
 mod columns;
 mod content;
 mod error;
-mod estimate;
 mod humane;
 mod inputs;
 mod keys;
@@ -23,7 +22,6 @@ mod tests;
 pub use behaviour::{BehaviourSummary, OthersSummary, TopLevelSummary};
 pub use columns::{Column, DataType, TABLES, TableDoc, outputs_md};
 pub use error::ReportError;
-pub use estimate::Estimate;
 pub use humane::duration;
 pub use inputs::inputs;
 pub use keys::{
