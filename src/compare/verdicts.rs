@@ -55,8 +55,8 @@ impl Verdict {
             Verdict::Worse => "worse",
             Verdict::NoDifference => "no difference seen",
             Verdict::TooFew => "too few to tell",
-            Verdict::Disagree => "none: t and bootstrap disagree",
-            Verdict::Censored => "none: jobs still waiting",
+            Verdict::Disagree => "intervals disagree",
+            Verdict::Censored => "withheld",
         }
     }
 }

@@ -23,6 +23,7 @@ mod scene;
 mod sessions;
 mod spread;
 mod utilization;
+mod waited;
 mod waits;
 
 #[cfg(test)]
@@ -40,6 +41,7 @@ pub use measured::{
 pub use rows::{AttemptEnd, AttemptRow, JobRow, Recorded, TimelineRow, record};
 pub use scene::{Level, Life, Scene, Stage};
 pub use spread::{Quantile, Spread};
+pub use waited::{Waited, waited};
 
 use crate::engine::{Case, Outcome};
 use crate::facts::Fact;

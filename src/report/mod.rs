@@ -4,8 +4,11 @@
 
 mod behaviour;
 mod columns;
+mod comparison;
 mod content;
+mod differences;
 mod error;
+mod figures;
 mod humane;
 mod inputs;
 mod keys;
@@ -21,7 +24,9 @@ mod tests;
 
 pub use behaviour::{BehaviourSummary, OthersSummary, TopLevelSummary};
 pub use columns::{Column, DataType, TABLES, TableDoc, outputs_md};
+pub use comparison::{BlocksSummary, ComparisonSummary, Waits};
 pub use error::ReportError;
+pub use figures::{Figure, FigureInfo, Unit, figures, resolve, value};
 pub use humane::duration;
 pub use inputs::inputs;
 pub use keys::{

@@ -16,7 +16,7 @@ fn run(policy: &str, story: &Story) -> Run {
     let (case, outcome) = story.told();
     let counters = crate::engine::Counters { events: 8, passes: 4, decisions: 4, node_visits: 9, ..outcome.counters };
     let (measured, ledger_hash) = (measure(&case, &outcome), outcome.ledger.hash());
-    Run { policy: policy.into(), seed: case.seed, ledger_hash, measured, counters }
+    Run { policy: policy.into(), seed: case.seed, ledger_hash, measured, counters, waits: None }
 }
 
 /// The story of the preemption with labels, and its first half without the preemption.
@@ -38,7 +38,7 @@ fn stories() -> (Story, Story) {
     (patient, urgent)
 }
 
-fn summary() -> Summary {
+pub(super) fn summary() -> Summary {
     let (patient, urgent) = stories();
     Summary::new("tiny", "blake3:00", &[run("fcfs", &patient), run("priority", &urgent)])
 }
