@@ -14,6 +14,9 @@ mod sensitivity;
 mod timeblocks;
 mod verdicts;
 
+#[cfg(test)]
+mod tests;
+
 pub use bootstrap::{Interval, RESAMPLES};
 pub use estimate::Estimate;
 pub use holm::holm;

@@ -191,8 +191,9 @@ mod tests {
 
     #[test]
     fn an_interval_takes_twenty_blocks() {
-        let found =
-            |days, lookback| blocks(&series(days, 500.0), SimSpan::from_secs(86_400 * lookback), Statistic::Mean).unwrap();
+        let found = |days: u64, lookback: u64| {
+            blocks(&series(days, 500.0), SimSpan::from_secs(86_400 * lookback), Statistic::Mean).unwrap()
+        };
         // The last job of n days is an hour before their end.
         for (days, lookback, count, length, has) in
             [(20, 0, 19, 1, false), (21, 0, 20, 1, true), (140, 7, 19, 7, false), (141, 7, 20, 7, true)]

@@ -51,6 +51,33 @@ pub struct BlocksSummary {
     pub length_d: Option<f64>,
 }
 
+/// Its keys and what they mean, for the documentation.
+pub(super) const KEYS: &[(&str, &str)] = &[
+    ("metric", "Key of the figure, as in a run."),
+    ("base", "The policy compared with: the first."),
+    ("policy", "The policy compared."),
+    ("n", "Pairs of runs of one seed that both have the figure. Seeds that gave the same two runs again count once."),
+    ("mean_base", "Mean of the base."),
+    ("mean", "Mean of the policy."),
+    ("difference", "Mean difference, policy minus base."),
+    ("half", "Half of its 95 % interval (Student's t for pairs); null of one pair."),
+    (
+        "bootstrap",
+        "Its 95 % interval by bootstrap, lower and upper end: over pairs, or of one pair over blocks of time; null without.",
+    ),
+    (
+        "p",
+        "How likely a difference at least as large is by chance; null without interval, or where neither side is known exactly.",
+    ),
+    ("p_holm", "The same, corrected for all comparisons of the list."),
+    ("verdict", "`better`, `worse`, `no difference seen`, `too few to tell`, `intervals disagree` or `withheld`."),
+    (
+        "at_least",
+        "Sides (`base`, `policy`) known only to be at least that, since a job still waiting is at the rank; absent of none.",
+    ),
+    ("blocks", "Of one history: `count` blocks of `length_d` days; absent where time was not cut."),
+];
+
 /// What was compared before verdicts: all of them together decide on each.
 struct Draft {
     summary: ComparisonSummary,
@@ -227,4 +254,123 @@ fn judged(drafts: Vec<Draft>) -> Vec<ComparisonSummary> {
 
 fn ends(interval: Interval) -> Option<[f64; 2]> {
     Some([round(Some(interval.low))?, round(Some(interval.high))?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::summary;
+    use super::*;
+
+    /// Runs of two policies on `seeds`, the second with a mean wait less by `saved` and one as it is.
+    fn seeds(seeds: u64, saved: fn(u64) -> f64) -> Summary {
+        let mut summary = summary();
+        let [base, own] = [summary.runs[0].clone(), summary.runs[1].clone()];
+        summary.runs.clear();
+        for seed in 0..seeds {
+            let mut pair = [base.clone(), own.clone()];
+            for run in &mut pair {
+                run.seed = seed;
+                run.ledger_hash = format!("{} {seed}", run.policy);
+                run.wait_s.mean = Some(100.0 + seed as f64);
+            }
+            pair[1].wait_s.mean = pair[1].wait_s.mean.map(|mean| mean - saved(seed));
+            summary.runs.extend(pair);
+        }
+        summary
+    }
+
+    fn of<'a>(found: &'a [ComparisonSummary], metric: &str) -> &'a ComparisonSummary {
+        found.iter().find(|it| it.metric == metric).unwrap()
+    }
+
+    #[test]
+    fn all_comparisons_are_corrected_together() {
+        let summary = seeds(5, |seed| 20.0 + seed as f64);
+        let found = compare(&summary, &[]);
+        let mean = of(&found, "wait_s.mean");
+        assert_eq!((mean.n, mean.mean_base, mean.mean, mean.difference), (5, Some(102.0), Some(80.0), Some(-22.0)));
+        assert_eq!(mean.verdict, "better");
+        // Of all others the runs are alike, so their differences are decided (p = 0) or none (p = 1), and this one is neither.
+        let zeros = found.iter().filter(|it| it.p == Some(0.0)).count();
+        let p = paired(&[100.0, 101.0, 102.0, 103.0, 104.0], &[80.0; 5]).and_then(|it| it.p).unwrap();
+        assert_eq!(mean.p, round(Some(p)));
+        assert_eq!(mean.p_holm, round(Some(p * (found.len() - zeros) as f64)));
+        let one = compare(&seeds(1, |_| 20.0), &[]);
+        assert_eq!((of(&one, "wait_s.mean").verdict.as_str(), of(&one, "wait_s.mean").half), ("too few to tell", None));
+    }
+
+    #[test]
+    fn the_same_run_again_is_no_evidence() {
+        let mut summary = seeds(4, |_| 20.0);
+        for run in &mut summary.runs {
+            run.ledger_hash = run.policy.clone();
+        }
+        let found = compare(&summary, &[]);
+        assert!(found.iter().all(|it| it.n == 1 && it.verdict == "too few to tell" && it.p.is_none()), "{found:?}");
+    }
+
+    #[test]
+    fn what_is_at_least_so_much_may_not_decide() {
+        let verdict = |saved: fn(u64) -> f64, censored: [bool; 2]| {
+            let mut summary = seeds(5, |_| 0.0);
+            for (row, run) in summary.runs.iter_mut().enumerate() {
+                run.wait_s.p90 = Some(500.0 + run.seed as f64 - if row % 2 == 1 { saved(run.seed) } else { 0.0 });
+                run.wait_s.at_least = if censored[row % 2] { vec!["p90".into()] } else { Vec::new() };
+            }
+            let found = compare(&summary, &[]);
+            let p90 = of(&found, "wait_s.p90");
+            (p90.verdict.clone(), p90.at_least.len())
+        };
+        let (less, more): (fn(u64) -> f64, fn(u64) -> f64) = (|seed| 90.0 + seed as f64, |seed| -90.0 - seed as f64);
+        for (saved, censored, expected) in [
+            (less, [false, false], "better"),
+            (less, [true, false], "better"),
+            (less, [false, true], "withheld"),
+            (less, [true, true], "withheld"),
+            (more, [true, false], "withheld"),
+            (more, [false, true], "worse"),
+        ] {
+            let count = censored.iter().filter(|it| **it).count();
+            assert_eq!(verdict(saved, censored), (expected.to_owned(), count), "{censored:?}");
+        }
+    }
+
+    #[test]
+    fn one_history_is_cut_into_blocks() {
+        let mut summary = seeds(1, |_| 50.0);
+        summary.runs.iter_mut().for_each(|run| run.wait_s.at_least.clear());
+        let waits = |days: u64, saved: u64| {
+            let jobs = (0..days * 24).map(|hour| Waited {
+                job: crate::ids::JobId::from_index(hour as usize),
+                submit: crate::units::SimTime::from_secs(3600 * hour),
+                wait: SimSpan::from_secs(100 + hour % 7 - saved * (1 + hour % 2)),
+            });
+            Some(Waits { jobs: jobs.collect(), lookback: SimSpan::DAY })
+        };
+        let run = super::super::tests::run;
+        let runs = |days| {
+            let stories = super::super::tests::stories();
+            let run = |policy, story, saved| Run { seed: 0, waits: waits(days, saved), ..run(policy, story) };
+            [run("fcfs", &stories.0, 0), run("priority", &stories.1, 30)]
+        };
+        let found = compare(&summary, &runs(30));
+        let mean = of(&found, "wait_s.mean");
+        assert_eq!(mean.blocks, Some(BlocksSummary { count: 29, length_d: Some(1.0) }));
+        assert_eq!((mean.n, mean.half, mean.verdict.as_str()), (1, None, "better"));
+        assert!(mean.bootstrap.is_some_and(|[low, high]| low <= -45.0 && -45.0 <= high), "{mean:?}");
+        let short = compare(&summary, &runs(20));
+        let mean = of(&short, "wait_s.mean");
+        assert_eq!((mean.blocks.map(|it| it.count), mean.bootstrap, mean.verdict.as_str()), (Some(19), None, "too few to tell"));
+    }
+
+    #[test]
+    fn every_key_is_documented() {
+        let mut found = compare(&seeds(3, |_| 1.0), &[]).swap_remove(0);
+        found.at_least.push("base".into());
+        found.blocks = Some(BlocksSummary { count: 1, length_d: None });
+        let found = serde_json::to_value(found).unwrap();
+        let mut keys: Vec<&str> = KEYS.iter().map(|(key, _)| *key).collect();
+        keys.sort_unstable();
+        assert_eq!(found.as_object().unwrap().keys().collect::<Vec<_>>(), keys);
+    }
 }

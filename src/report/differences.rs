@@ -57,7 +57,8 @@ impl<'a> Say<'a> {
             side(it.mean_base, base),
             side(it.mean, policy),
             if equal { "=".into() } else { difference },
-            it.bootstrap.filter(|_| !equal).map_or("-".into(), |[low, high]| self.range(unit, low, high)),
+            // All differences alike are an interval of no width.
+            it.bootstrap.filter(|[low, high]| low != high).map_or("-".into(), |[low, high]| self.range(unit, low, high)),
         ];
         if self.reader == Reader::File {
             let p = |value: Option<f64>| {
@@ -65,7 +66,8 @@ impl<'a> Say<'a> {
             };
             row.extend([it.n.to_string(), p(it.p), p(it.p_holm)]);
         }
-        row.push(if base || policy { format!("{} ({sign})", it.verdict) } else { it.verdict.clone() });
+        let signed = base != policy && it.verdict != Verdict::Censored.words();
+        row.push(if signed { format!("{} ({sign})", it.verdict) } else { it.verdict.clone() });
         Some(row)
     }
 
