@@ -321,7 +321,8 @@ mod tests {
             let p90 = of(&found, "wait_s.p90");
             (p90.verdict.clone(), p90.at_least.len())
         };
-        let (less, more): (fn(u64) -> f64, fn(u64) -> f64) = (|seed| 90.0 + seed as f64, |seed| -90.0 - seed as f64);
+        let less: fn(u64) -> f64 = |seed| 90.0 + seed as f64;
+        let more: fn(u64) -> f64 = |seed| -90.0 - seed as f64;
         for (saved, censored, expected) in [
             (less, [false, false], "better"),
             (less, [true, false], "better"),

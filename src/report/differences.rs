@@ -120,10 +120,11 @@ impl<'a> Say<'a> {
         };
         let same = if 1 < self.seeds() { "All seeds gave the same runs" } else { "One run each" };
         if rows.is_empty() {
-            let short =
-                blocks.map(|(count, days)| format!(" A history takes {LEAST_BLOCKS} blocks of {}; here are {count}.", of(days)));
-            let text = format!("{same}: no interval, no verdict. `--seeds 10` gives them where work is drawn by seed.");
-            return vec![Part::Text(text + &short.unwrap_or_default())];
+            let mut text = format!("{same}: no interval, no verdict. `--seeds 10` gives them where work is drawn by seed");
+            if let Some((count, days)) = blocks.filter(|(count, _)| 0 < *count) {
+                text += &format!("; so do {LEAST_BLOCKS} blocks of {}, of which this history has {count}", of(days));
+            }
+            return vec![Part::Text(text + ".")];
         }
         let head =
             [&format!("against {}", self.policies[0]), "figure", "difference", "95 % interval", "verdict"].map(String::from);
