@@ -48,7 +48,12 @@ impl Packages {
 /// Idle and full watts of well-known models, for scenarios that state none. T4 to A100: as in the artifact of Lettich et al. (CCGrid 2025),
 /// `G2` and `G3` of openb read as A10 and A100 by its authors' guess. Later models: full watts from data sheets, idle watts our estimate.
 pub fn known_watts(model: &str) -> Option<(f64, f64)> {
-    Some(match model.split([' ', '-', '_']).next().unwrap_or(model).to_ascii_uppercase().as_str() {
+    model.split([' ', '-', '_']).find_map(known_word)
+}
+
+/// The same of one word of a name: "NVIDIA A100-SXM4-80GB" is an A100.
+fn known_word(word: &str) -> Option<(f64, f64)> {
+    Some(match word.to_ascii_uppercase().as_str() {
         "T4" => (10.0, 70.0),
         "A10" | "G2" => (30.0, 150.0),
         "P100" => (25.0, 250.0),

@@ -145,6 +145,19 @@ impl Cluster {
             && u64::from(request.memory_mib) <= row.memory_free
             && self.gpus_fit(node, request)
     }
+    /// The healthy GPUs of a node with room for one of the task's, as bits; zero if they are too few. For a task without GPUs all bits.
+    pub fn usable(&self, node: NodeId, request: &TaskRequest) -> u64 {
+        if request.gpus == 0 {
+            return u64::MAX;
+        }
+        let set = if request.is_share() {
+            let free = self.gpu_free(node);
+            (0..free.len()).filter(|&gpu| request.milli <= free[gpu]).fold(0, |set, gpu| set | 1 << gpu)
+        } else {
+            self.node(node).idle
+        };
+        if set.count_ones() < u32::from(request.gpus) { 0 } else { set }
+    }
     fn gpus_fit(&self, node: NodeId, request: &TaskRequest) -> bool {
         let row = &self.nodes[node.index()];
         if request.is_share() {

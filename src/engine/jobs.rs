@@ -354,6 +354,10 @@ impl<'a> JobView<'a> {
     pub fn attempts(&self) -> u32 {
         self.row().attempt
     }
+    /// When its time limit stops the running attempt; [`SimTime::NEVER`] if it has none.
+    pub fn killed_at(&self) -> SimTime {
+        self.row().killed_at()
+    }
     /// When the running attempt should end by its estimate; [`SimTime::NEVER`] if nothing is known. May lie in the past.
     pub fn estimated_end(&self) -> SimTime {
         self.row().estimated_end

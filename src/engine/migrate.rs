@@ -13,10 +13,12 @@ impl Engine<'_> {
         if moves.is_empty() {
             return Err(Refusal::OutOfRange);
         }
-        for (at, it) in moves.iter().enumerate() {
-            if moves[..at].iter().any(|other| (other.job, other.from) == (it.job, it.from)) {
-                return Err(Refusal::NotHeld);
-            }
+        let mut claims: Vec<_> = moves.iter().map(|it| (it.job, it.from)).collect();
+        claims.sort_unstable();
+        if claims.windows(2).any(|pair| pair[0] == pair[1]) {
+            return Err(Refusal::NotHeld);
+        }
+        for it in moves {
             self.check_move(it)?;
         }
         for it in moves {

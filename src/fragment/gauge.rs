@@ -31,9 +31,9 @@ impl Free<'_> {
     }
 }
 
-/// What free GPUs are to a typical task (section 3 of the paper, with the names of its figures; all but [`Class::Q3`] is fragment).
+/// What free GPUs are to a typical task (section 3 of the paper, with the names of its figures; all but [`FreeClass::Q3`] is fragment).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Class {
+pub enum FreeClass {
     /// Neither enough CPU nor enough GPUs for it.
     Q1,
     /// Not enough GPUs for it, or GPUs too small for one that fits.
@@ -50,27 +50,10 @@ pub enum Class {
     Na,
 }
 
-impl Class {
+impl FreeClass {
     /// All classes, in the order of the artifact's sums.
-    pub const ALL: [Class; 7] = [Class::Q1, Class::Q2, Class::Q3, Class::Q4, Class::Xl, Class::Xr, Class::Na];
-
-    /// Its key in summaries.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Class::Q1 => "q1",
-            Class::Q2 => "q2",
-            Class::Q3 => "q3",
-            Class::Q4 => "q4",
-            Class::Xl => "xl",
-            Class::Xr => "xr",
-            Class::Na => "na",
-        }
-    }
-}
-
-/// One value a class, in the order of [`Class::ALL`].
-pub fn by_class<T>(of: impl FnMut(Class) -> T) -> [T; 7] {
-    Class::ALL.map(of)
+    pub const ALL: [FreeClass; 7] =
+        [FreeClass::Q1, FreeClass::Q2, FreeClass::Q3, FreeClass::Q4, FreeClass::Xl, FreeClass::Xr, FreeClass::Na];
 }
 
 /// A typical task, with its threshold as a row.
@@ -174,7 +157,7 @@ impl Gauge {
         for need in &self.needs {
             let (class, rest) = class(need, free, idle, &self.reach);
             sums[class as usize] += need.count * (idle - rest);
-            sums[Class::Q2 as usize] += need.count * rest;
+            sums[FreeClass::Q2 as usize] += need.count * rest;
         }
         sums
     }
@@ -185,21 +168,21 @@ impl Gauge {
     }
 }
 
-/// The class of a node's free GPUs for one task, and how much of them is booked as [`Class::Q2`] instead (GPUs too small for a task
+/// The class of a node's free GPUs for one task, and how much of them is booked as [`FreeClass::Q2`] instead (GPUs too small for a task
 /// that fits).
-pub(super) fn class(need: &Need, free: &Free<'_>, idle: u64, reach: &[Reach]) -> (Class, u64) {
+pub(super) fn class(need: &Need, free: &Free<'_>, idle: u64, reach: &[Reach]) -> (FreeClass, u64) {
     let cpu = need.has_cpu(free);
     if need.gpus == 0 {
-        return (if cpu { Class::Xl } else { Class::Xr }, 0);
+        return (if cpu { FreeClass::Xl } else { FreeClass::Xr }, 0);
     }
     if !need.has_access(free) {
-        return (Class::Na, 0);
+        return (FreeClass::Na, 0);
     }
     let reach = reach[usize::from(need.level)];
     match (need.gpus <= reach.gpus, cpu) {
-        (true, true) => (Class::Q3, idle - u64::from(reach.milli)),
-        (false, true) => (Class::Q2, 0),
-        (true, false) => (Class::Q4, 0),
-        (false, false) => (Class::Q1, 0),
+        (true, true) => (FreeClass::Q3, idle - u64::from(reach.milli)),
+        (false, true) => (FreeClass::Q2, 0),
+        (true, false) => (FreeClass::Q4, 0),
+        (false, false) => (FreeClass::Q1, 0),
     }
 }

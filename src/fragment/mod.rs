@@ -8,5 +8,5 @@ mod gauge;
 mod mix;
 mod published;
 
-pub use gauge::{Class, Free, Gauge, by_class};
+pub use gauge::{Free, FreeClass, Gauge};
 pub use mix::{Pod, TaskMix, Typical, TypicalBy};

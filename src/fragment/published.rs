@@ -1,7 +1,7 @@
 //! The arithmetic of the published artifact, to the last bit: true differences of zero come out as tiny ones there and decide some
 //! placements. Seven sums in the order of the typical tasks, then six of them added in order.
 
-use super::gauge::{Class, Free, Need, Reach, class};
+use super::gauge::{Free, FreeClass, Need, Reach, class};
 use super::mix::Typical;
 
 /// Weights of the typical tasks: (count / all) / (kept / all), or count / all if none was left out.
@@ -19,12 +19,12 @@ impl Weights {
         let mut sums = [0.0; 7];
         for (need, weight) in needs.iter().zip(&self.0) {
             let (class, rest) = class(need, free, idle, reach);
-            if class == Class::Q3 {
-                sums[Class::Q2 as usize] += weight * rest as f64;
+            if class == FreeClass::Q3 {
+                sums[FreeClass::Q2 as usize] += weight * rest as f64;
             }
             sums[class as usize] += weight * (idle - rest) as f64;
         }
-        let fragment = Class::ALL.into_iter().filter(|class| *class != Class::Q3);
+        let fragment = FreeClass::ALL.into_iter().filter(|class| *class != FreeClass::Q3);
         fragment.fold(0.0, |sum, class| sum + sums[class as usize])
     }
 }

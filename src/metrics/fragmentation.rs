@@ -7,7 +7,7 @@
 use super::{Build, Fragmentation, Measured, Metric, Scene};
 use crate::cluster::{NodeState, Slot};
 use crate::facts::Fact;
-use crate::fragment::{Class, Free, Gauge, TaskMix, TypicalBy};
+use crate::fragment::{Free, FreeClass, Gauge, TaskMix, TypicalBy};
 use crate::ids::{JobId, ModelId, NodeId, PoolId};
 use crate::registry::Entry;
 use crate::units::{GpuTime, MilliGpu, SimTime};
@@ -52,7 +52,7 @@ pub(super) struct Fragments {
 
 /// All classes but the usable one.
 fn fragment(classes: &[u128; 7]) -> u128 {
-    classes.iter().sum::<u128>() - classes[Class::Q3 as usize]
+    classes.iter().sum::<u128>() - classes[FreeClass::Q3 as usize]
 }
 
 impl Fragments {

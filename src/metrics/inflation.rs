@@ -49,7 +49,7 @@ pub struct InflationEnd {
     pub gpus_in_use: Option<f64>,
     /// Milli-GPU.
     pub gpu: Option<f64>,
-    /// Classes of the free milli-GPU, of all that is free, in the order of [`crate::fragment::Class::ALL`].
+    /// Classes of the free milli-GPU, of all that is free, in the order of [`crate::fragment::FreeClass::ALL`].
     pub classes: [Option<f64>; 7],
 }
 

@@ -273,7 +273,7 @@ pub struct Fragmentation {
     pub ratio: Option<f64>,
     /// Of all GPUs.
     pub amount: Option<f64>,
-    /// Shares of the free GPU time in the order of [`crate::fragment::Class::ALL`]; they add up to one.
+    /// Shares of the free GPU time in the order of [`crate::fragment::FreeClass::ALL`]; they add up to one.
     pub classes: [Option<f64>; 7],
 }
 

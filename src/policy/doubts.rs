@@ -13,13 +13,33 @@ use std::collections::BTreeMap;
 ///   its account hardly ever stands below another, so it may never evict anyone.
 /// - Protection that may last as long as the lookback: within the window there is nothing to compare.
 /// - A half-life that the chosen kernel does not read.
+/// - Placement by power where it is not known what some GPUs draw.
 /// - Descheduling that is never due, or moves nobody when it is.
 pub fn doubts(spec: &PolicySpec, case: &Case) -> Vec<String> {
     let mut lines = of_contract(spec, case);
     lines.extend(of_kernel(spec));
     lines.extend(of_commitments(spec, case));
     lines.extend(of_moves(spec));
+    lines.extend(of_power(spec, case));
     lines
+}
+
+/// What GPUs draw, where placement goes by it.
+fn of_power(spec: &PolicySpec, case: &Case) -> Option<String> {
+    let Choice { entry, knobs } = spec.choice(Stage::Place);
+    if *entry != "pwr" && knobs.opt_float("pwr").unwrap_or(0.0) == 0.0 {
+        return None;
+    }
+    let unknown = |node: &&crate::cluster::NodeSpec| 0 < node.gpus && case.cluster.models[node.model.index()].watts_full == 0.0;
+    let node = case.cluster.nodes.iter().find(unknown)?;
+    let model = match case.catalog.models.rows()[node.model.index()].as_str() {
+        "" => "GPUs without a model".to_owned(),
+        model => format!("GPUs of model `{model}`"),
+    };
+    Some(format!(
+        "warning: {}: {model} draw nothing as far as is known, and are filled first; say `watts_full` in [[cluster.model]]",
+        spec.name
+    ))
 }
 
 /// When running work is moved, and how much of it.

@@ -62,6 +62,10 @@ pub(crate) fn conflicts(spec: &PolicySpec) -> Vec<String> {
     if place.entry == "blend" && place::blend_is_empty(&place.knobs) {
         found.push("place = \"blend\" gives none of its rules a weight, such as `fgd = 0.5`".into());
     }
+    let says = |knob: &str, word: &str| place.knobs.opt_text(knob) == Some(word);
+    if place.entry == "fgd" && says("mode", "naive") && says("arith", "published") {
+        found.push("`place.mode = \"naive\"` knows only `place.arith = \"exact\"`: the artifact never sums over nodes".into());
+    }
     for (stage, info) in &stages {
         for need in info.needs {
             if !stages.iter().any(|(_, other)| other.provides.contains(need)) {

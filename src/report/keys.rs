@@ -250,7 +250,7 @@ pub struct FragmentClasses {
 }
 
 impl FragmentClasses {
-    /// From values in the order of [`crate::fragment::Class::ALL`].
+    /// From values in the order of [`crate::fragment::FreeClass::ALL`].
     pub(super) fn new([q1, q2, q3, q4, xl, xr, na]: [Option<f64>; 7]) -> FragmentClasses {
         FragmentClasses { q1, q2, q3, q4, xl, xr, na }
     }

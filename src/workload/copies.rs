@@ -11,7 +11,8 @@ use crate::units::SimTime;
 const JOBS_MAX: u64 = 1 << 27;
 
 /// `copies` of the history, each but the first moved on by a time drawn from the seed, around the span of submissions: what would come after
-/// the last submission comes at the start. Copy `k` of a job is called `NAME~k`.
+/// the last submission comes at the start. Copy `k` of a job is called `NAME#k`. A dependency that
+/// would thereby come after the job that waits for it is dropped.
 ///
 /// - Errors: a sentence where that were too many jobs.
 pub(super) fn copies(workload: Workload, copies: u64, seed: u64) -> Result<Workload, String> {
@@ -37,10 +38,12 @@ pub(super) fn copies(workload: Workload, copies: u64, seed: u64) -> Result<Workl
                 if 0 < copy {
                     extra.running_for = None;
                 }
+                let at = |job: &Job| (job.submit.as_millis() + shift) % span;
+                extra.after.retain(|after| at(&workload.jobs[after.index()]) <= at(&job));
                 extra.after.iter_mut().for_each(|after| *after = JobId(after.0 + before));
             }
             if 0 < copy {
-                let name = format!("{}~{}", workload.names.get(job.name), copy + 1);
+                let name = format!("{}#{}", workload.names.get(job.name), copy + 1);
                 job.name = out.names.push(&name);
                 let submit = SimTime::from_millis((job.submit.as_millis() + shift) % span);
                 resubmit(&mut job, extra.as_mut(), submit);
@@ -83,7 +86,7 @@ mod tests {
             works.sort_unstable();
             works
         };
-        assert_eq!((of("~2"), of("~3")), (vec![1, 2, 3, 4, 5], vec![1, 2, 3, 4, 5]));
+        assert_eq!((of("#2"), of("#3")), (vec![1, 2, 3, 4, 5], vec![1, 2, 3, 4, 5]));
         for job in out.jobs.iter().filter(|job| job.extra != Job::PLAIN) {
             let name = out.names.get(job.name).replace("j3", "j1");
             let extra = out.extra(job).unwrap();
@@ -92,6 +95,6 @@ mod tests {
         // The first copy stays where it was; others move, each seed its own way.
         let first = |out: &Workload, name: &str| out.jobs.iter().find(|job| out.names.get(job.name) == name).unwrap().submit;
         assert_eq!(first(&out, "j2"), SimTime::from_secs(20));
-        assert_ne!(first(&out, "j2~2"), first(&copies(history, 3, 8).unwrap(), "j2~2"));
+        assert_ne!(first(&out, "j2#2"), first(&copies(history, 3, 8).unwrap(), "j2#2"));
     }
 }

@@ -26,6 +26,8 @@ pub(super) struct Mover<R> {
     clock: Clock,
     budget: f64,
     rest: SimSpan,
+    /// How long a job pauses that is moved.
+    pause: SimSpan,
     /// Of the typical tasks of the case; none if no task asks for GPUs: then nothing is fragmented.
     gauge: Option<Gauge>,
     /// When each job may be moved again, by `JobId`.
@@ -37,7 +39,8 @@ impl<R: Rule + 'static> Mover<R> {
     pub(super) fn boxed(knobs: &Knobs, case: &Case, rule: R) -> Box<dyn Deschedule> {
         let gauge = case.task_mix().typical(TypicalBy::default()).map(|typical| Gauge::new(Arc::new(typical)));
         let (budget, rest) = (knobs.float("budget"), knobs.span("rest"));
-        Box::new(Mover { rule, clock: Clock::new(knobs), budget, rest, gauge, rested: Vec::new() })
+        let pause = case.engine.scale_pause;
+        Box::new(Mover { rule, clock: Clock::new(knobs), budget, rest, pause, gauge, rested: Vec::new() })
     }
 }
 
@@ -54,7 +57,9 @@ impl<R> Mover<R> {
             // One task, and no flexible workers beside it.
             let &[slot] = it.slots() else { continue };
             let alone = it.shape().tasks() == 1 && slot.class == Class::Base;
-            if !alone || !it.is_preemptible() || !context.draft.node(slot.node).is_open() {
+            // The pause counts against a time limit.
+            let late = SimSpan::ZERO < self.pause && it.killed_at() < it.estimated_end().after(self.pause);
+            if !alone || late || !it.is_preemptible() || !context.draft.node(slot.node).is_open() {
                 continue;
             }
             let rested = self.rested.get(job.index()).copied().unwrap_or(SimTime::ZERO);
@@ -95,8 +100,15 @@ impl<R: Rule> Deschedule for Mover<R> {
         let mut site = Site::new(&pass.context.draft, pods, budget, gauge);
         self.rule.evict(&mut site);
         let evicted = site.into_evicted();
-        let moves = Moving { pass, gauge, evicted: &evicted }.moves();
+        for pod in &evicted {
+            pass.place.turned(view, Turn { job: pod.job, at: now, from: Phase::Running, to: Phase::Elsewhere }, &[]);
+        }
+        let moves = Moving { pass, gauge, evicted: &evicted, swaps: true }.moves();
         pass.context.slots.clear();
+        for pod in &evicted {
+            let slot = moves.iter().find(|it| it.job == pod.job).map_or(pod.slot, |it| it.to);
+            pass.place.turned(view, Turn { job: pod.job, at: now, from: Phase::Elsewhere, to: Phase::Running }, &[slot]);
+        }
         if moves.is_empty() {
             return;
         }
@@ -121,6 +133,8 @@ struct Moving<'m, 'a, 'v> {
     gauge: &'m mut Gauge,
     /// In the order in which they are placed.
     evicted: &'m [Pod],
+    /// Whether one may go to a worse place since its own was taken by another: all moves together are then to be for the better.
+    swaps: bool,
 }
 
 impl Moving<'_, '_, '_> {
@@ -137,6 +151,10 @@ impl Moving<'_, '_, '_> {
         moves.iter().for_each(|(pod, to)| self.give(pod, to));
         moves.iter().for_each(|(pod, _)| self.take(pod, &pod.slot));
         if self.fragment(&nodes) < after + self.gauge.typical().total {
+            // Moves that are each for the better by themselves may be so together.
+            if std::mem::replace(&mut self.swaps, false) {
+                return self.moves();
+            }
             return Vec::new();
         }
         moves.iter().for_each(|(pod, _)| self.give(pod, &pod.slot));
@@ -186,7 +204,11 @@ impl Moving<'_, '_, '_> {
         let there = self.fragment(&nodes);
         self.give(pod, &to);
         if !self.try_take(pod) {
-            return None;
+            if !self.swaps || self.speed(&to) < self.speed(&pod.slot) {
+                return None;
+            }
+            self.take(pod, &to);
+            return Some(to);
         }
         let here = self.fragment(&nodes);
         if here < there + self.gauge.typical().total || self.speed(&to) < self.speed(&pod.slot) {

@@ -2,13 +2,13 @@
 //! drawn at random.
 
 use super::ratings::Ratings;
-use super::score::{Score, Spot};
+use super::score::{Candidate, Score};
 use super::{Ask, Place};
 use crate::cluster::{Buckets, Cluster, Slot, TaskGroup};
-use crate::engine::View;
+use crate::engine::{Case, View};
 use crate::ids::NodeId;
 use crate::policy::context::Turn;
-use crate::registry::{Kind, Knob};
+use crate::registry::{Kind, Knob, Knobs};
 use crate::seed::{Purpose, index};
 
 /// How the best node is found.
@@ -26,7 +26,7 @@ const TRIES: u64 = 32;
 
 /// How to search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Search {
+enum Search {
     /// By the ratings.
     Index,
     /// Every node.
@@ -37,7 +37,7 @@ pub(super) enum Search {
 
 impl Search {
     /// What the knob [`MODE`] says.
-    pub(super) fn named(mode: &str) -> Search {
+    fn named(mode: &str) -> Search {
         match mode {
             "index" => Search::Index,
             "bounded" => Search::Bounded,
@@ -58,15 +58,17 @@ pub(super) struct Best {
 }
 
 impl Best {
-    pub(super) fn new(score: Box<dyn Score>, search: Search, seed: u64) -> Best {
-        Best { score, search, seed, ratings: Ratings::default(), room: Buckets::default(), touched: Vec::new() }
+    /// The placement of `score`, searching as the knob `mode` says.
+    pub(super) fn boxed(score: Box<dyn Score>, knobs: &Knobs, case: &Case) -> Box<dyn Place> {
+        let (search, seed) = (Search::named(knobs.text("mode")), case.seed);
+        Box::new(Best { score, search, seed, ratings: Ratings::default(), room: Buckets::default(), touched: Vec::new() })
     }
 
     /// The best by the ratings. A reservation beside which the task must fit can only lower what a share is worth on a node, so points
     /// are upper bounds, and the descent ends where none can be better.
     fn by_index(&mut self, ask: &Ask<'_>) -> Option<NodeId> {
         let Best { score, ratings, .. } = self;
-        let at = ratings.bring(&mut **score, ask.cluster, ask.request);
+        let at = ratings.sync(&mut **score, ask.cluster, ask.request);
         let bounds = ask.shadow.is_some() && ask.request.is_share();
         let mut best: Option<(f64, NodeId)> = None;
         ratings.descend(at, |node, points| {
@@ -76,7 +78,7 @@ impl Best {
             if !ask.accepts(node) {
                 return false;
             }
-            let points = if bounds { score.points(&spot(ask, node)) } else { points };
+            let points = if bounds { score.points(&candidate(ask, node)) } else { points };
             if best.is_none_or(|(found, at)| found < points || (points == found && node < at)) {
                 best = Some((points, node));
             }
@@ -88,7 +90,7 @@ impl Best {
         self.score.sync(ask.cluster);
         let mut best: Option<(f64, NodeId)> = None;
         for node in nodes {
-            let points = self.score.points(&spot(ask, node));
+            let points = self.score.points(&candidate(ask, node));
             if best.is_none_or(|(found, at)| found < points || (points == found && node < at)) {
                 best = Some((points, node));
             }
@@ -124,8 +126,8 @@ impl Best {
 }
 
 /// A node as the ask sees it.
-pub(super) fn spot<'a>(ask: &Ask<'a>, node: NodeId) -> Spot<'a> {
-    Spot { cluster: ask.cluster, node, request: ask.request, usable: ask.usable(node) }
+pub(super) fn candidate<'a>(ask: &Ask<'a>, node: NodeId) -> Candidate<'a> {
+    Candidate { cluster: ask.cluster, node, request: ask.request, usable: ask.usable(node) }
 }
 
 /// All nodes that an ask accepts.
@@ -146,7 +148,7 @@ impl Place for Best {
                 self.among(ask, drawn.into_iter())
             }
         }?;
-        let gpus = if ask.request.gpus == 0 { 0 } else { self.score.gpus(&spot(ask, node)) };
+        let gpus = if ask.request.gpus == 0 { 0 } else { self.score.gpus(&candidate(ask, node)) };
         Some((node, gpus))
     }
     fn has_room(&mut self, cluster: &Cluster, group: &TaskGroup) -> bool {
@@ -161,6 +163,9 @@ impl Place for Best {
     }
     fn turned(&mut self, view: &View<'_>, turn: Turn, slots: &[Slot]) {
         self.score.turned(view, turn, slots, &mut self.touched);
-        self.ratings.touch(&mut self.touched);
+        match self.search {
+            Search::Index => self.ratings.touch(&mut self.touched),
+            Search::Scan | Search::Bounded => self.touched.clear(),
+        }
     }
 }

@@ -1,9 +1,9 @@
 //! `blend`: a weighted sum of the points of several scorers, each as its own rule gives them (some are spread over the nodes that fit,
-//! from 0 to 100). GPUs are chosen by the scorer of the largest weight.
+//! from 0 to 100), with its default knobs. GPUs are chosen by the scorer of the largest weight.
 //!
 //! Sums are not of one node alone where points are spread, so every node that fits is looked at; its points come from the ratings.
 
-use super::best::{accepted, spot};
+use super::best::{accepted, candidate};
 use super::ratings::Ratings;
 use super::score::Score;
 use super::{Ask, BLEND_KNOBS, Build, Place, SCORERS};
@@ -26,10 +26,10 @@ pub const ENTRY: Entry<Build> = Entry {
 };
 
 fn build(knobs: &Knobs, case: &Case) -> Box<dyn Place> {
-    let weighted = SCORERS.iter().filter(|(entry, _)| 0.0 < knobs.float(entry.name));
+    let weighted = SCORERS.iter().filter(|(entry, _)| 0.0 < libm::round(knobs.float(entry.name) * WEIGHT_UNIT));
     let parts: Vec<Part> = weighted
         .map(|(entry, score)| Part {
-            weight: knobs.float(entry.name),
+            weight: libm::round(knobs.float(entry.name) * WEIGHT_UNIT),
             score: score(&Knobs::defaults(entry.knobs), case),
             ratings: Ratings::default(),
             points: Vec::new(),
@@ -45,9 +45,12 @@ fn build(knobs: &Knobs, case: &Case) -> Box<dyn Place> {
     Box::new(Blend { parts, leader, scan, room: Buckets::default(), fit: Vec::new(), touched: Vec::new(), visits: 0 })
 }
 
+/// Weights count in millionths, so that sums of whole points are exact and equal ones tie.
+const WEIGHT_UNIT: f64 = 1e6;
+
 /// Whether no scorer has a weight, so that the first node that fits would do.
 pub(in crate::policy) fn is_empty(knobs: &Knobs) -> bool {
-    SCORERS.iter().all(|(entry, _)| knobs.float(entry.name) <= 0.0)
+    SCORERS.iter().all(|(entry, _)| libm::round(knobs.float(entry.name) * WEIGHT_UNIT) <= 0.0)
 }
 
 /// A scorer and its weight.
@@ -77,9 +80,9 @@ impl Part {
         // Beside a reservation a share may have fewer GPUs to choose from than the ratings know.
         if scan || ask.shadow.is_some() {
             self.score.sync(ask.cluster);
-            self.points.extend(fit.iter().map(|&node| self.score.points(&spot(ask, node))));
+            self.points.extend(fit.iter().map(|&node| self.score.points(&candidate(ask, node))));
         } else {
-            let at = self.ratings.bring(&mut *self.score, ask.cluster, ask.request);
+            let at = self.ratings.sync(&mut *self.score, ask.cluster, ask.request);
             self.points.extend(fit.iter().map(|&node| self.ratings.points(at, node).expect("a node that fits has points")));
         }
         if let Some(equal) = self.score.spread() {
@@ -108,11 +111,11 @@ impl Place for Blend {
             }
         }
         let (_, node) = best?;
-        let spot = spot(ask, node);
+        let candidate = candidate(ask, node);
         let gpus = match self.parts.get_mut(self.leader) {
             _ if ask.request.gpus == 0 => 0,
-            Some(leader) => leader.score.gpus(&spot),
-            None => spot.tightest(),
+            Some(leader) => leader.score.gpus(&candidate),
+            None => candidate.tightest(),
         };
         Some((node, gpus))
     }
@@ -127,6 +130,9 @@ impl Place for Blend {
     fn turned(&mut self, view: &View<'_>, turn: Turn, slots: &[Slot]) {
         for part in &mut self.parts {
             part.score.turned(view, turn, slots, &mut self.touched);
+            if self.scan {
+                self.touched.clear();
+            }
             part.ratings.touch(&mut self.touched);
         }
     }

@@ -1,10 +1,10 @@
 //! `dot-product`: the node whose free resources have the smallest product with the request, which acts as a best fit (the reverse of an
 //! alignment score).
 
-use super::best::{Best, MODE, Search};
+use super::best::{Best, MODE};
 use super::kube_best_fit::LARGEST;
-use super::score::{POINTS, Score, Spot, cut, whole};
-use super::{Build, Place};
+use super::score::{POINTS, Score, Candidate, cut, whole};
+use super::Build;
 use crate::engine::Case;
 use crate::registry::{Entry, Knobs};
 
@@ -17,12 +17,8 @@ pub const ENTRY: Entry<Build> = Entry {
     needs: &[],
     provides: &[],
     timed: false,
-    build,
+    build: |knobs, case| Best::boxed(score(knobs, case), knobs, case),
 };
-
-fn build(knobs: &Knobs, case: &Case) -> Box<dyn Place> {
-    Box::new(Best::new(score(knobs, case), Search::named(knobs.text("mode")), case.seed))
-}
 
 /// Its scorer.
 pub(super) fn score(knobs: &Knobs, _case: &Case) -> Box<dyn Score> {
@@ -34,9 +30,9 @@ struct DotProduct {
 }
 
 impl Score for DotProduct {
-    fn points(&mut self, spot: &Spot<'_>) -> f64 {
-        let cpu = spot.row().cpu_free as f64 / LARGEST.0 * (f64::from(spot.request.cpu_milli) / LARGEST.0);
-        let gpu = spot.gpu_milli() as f64 / LARGEST.1 * (spot.request.capacity().as_milli() as f64 / LARGEST.1);
+    fn points(&mut self, candidate: &Candidate<'_>) -> f64 {
+        let cpu = candidate.row().cpu_free as f64 / LARGEST.0 * (f64::from(candidate.request.cpu_milli) / LARGEST.0);
+        let gpu = candidate.gpu_milli() as f64 / LARGEST.1 * (candidate.request.capacity().as_milli() as f64 / LARGEST.1);
         cut(self.whole, (1.0 - (cpu + gpu) / 2.0) * 100.0)
     }
 }

@@ -5,9 +5,9 @@
 //! numbers, compared with the thresholds of the sigmoid, so that no point depends on the order of a sum; the artifact's doubles turn true
 //! differences of zero into tiny ones, which decide a few placements (`arith = "published"`).
 
-use super::best::{Best, Search};
-use super::score::{POINTS, Score, Spot, whole};
-use super::{Build, Place};
+use super::best::Best;
+use super::score::{POINTS, Score, Candidate, whole};
+use super::Build;
 use crate::cluster::{Cluster, bits};
 use crate::engine::Case;
 use crate::fragment::{Free, Gauge, TypicalBy};
@@ -47,12 +47,8 @@ pub const ENTRY: Entry<Build> = Entry {
     needs: &[],
     provides: &[],
     timed: false,
-    build,
+    build: |knobs, case| Best::boxed(score(knobs, case), knobs, case),
 };
-
-fn build(knobs: &Knobs, case: &Case) -> Box<dyn Place> {
-    Box::new(Best::new(score(knobs, case), Search::named(knobs.text("mode")), case.seed))
-}
 
 /// Its scorer.
 pub(super) fn score(knobs: &Knobs, case: &Case) -> Box<dyn Score> {
@@ -105,8 +101,8 @@ struct Fgd {
 
 impl Fgd {
     /// The node with `cpu` and `memory` less, and these GPUs.
-    fn free<'a>(spot: &Spot<'a>, gpus: &'a [u16], placed: bool) -> Free<'a> {
-        let (row, request) = (spot.row(), spot.request);
+    fn free<'a>(candidate: &Candidate<'a>, gpus: &'a [u16], placed: bool) -> Free<'a> {
+        let (row, request) = (candidate.row(), candidate.request);
         let (cpu, memory) = if placed { (request.cpu_milli.into(), request.memory_mib.into()) } else { (0, 0) };
         Free {
             model: row.model,
@@ -120,19 +116,19 @@ impl Fgd {
         if published { Fragment::Published(gauge.fragment_published(free)) } else { Fragment::Exact(gauge.fragment(free)) }
     }
     /// Points for the task on those of the node's GPUs.
-    fn worth(&mut self, spot: &Spot<'_>, gpus: u64) -> f64 {
+    fn worth(&mut self, candidate: &Candidate<'_>, gpus: u64) -> f64 {
         let Some(gauge) = &mut self.gauge else { return 50.0 };
         self.trial.clear();
-        self.trial.extend_from_slice(spot.gpus());
+        self.trial.extend_from_slice(candidate.gpus());
         for gpu in bits(gpus) {
-            self.trial[usize::from(gpu)] -= spot.request.milli;
+            self.trial[usize::from(gpu)] -= candidate.request.milli;
         }
-        let kept = &mut self.before[spot.node.index()];
-        let before = *kept.get_or_insert_with(|| Fgd::fragment(gauge, self.published, &Fgd::free(spot, spot.gpus(), false)));
-        let after = Fgd::fragment(gauge, self.published, &Fgd::free(spot, &self.trial, true));
+        let kept = &mut self.before[candidate.node.index()];
+        let before = *kept.get_or_insert_with(|| Fgd::fragment(gauge, self.published, &Fgd::free(candidate, candidate.gpus(), false)));
+        let after = Fgd::fragment(gauge, self.published, &Fgd::free(candidate, &self.trial, true));
         match (before, after) {
             (Fragment::Exact(before), Fragment::Exact(after)) => {
-                let others = if self.naive { Fgd::others(gauge, spot) } else { 0 };
+                let others = if self.naive { Fgd::others(gauge, candidate) } else { 0 };
                 let fall = (others + before) as i64 - (others + after) as i64;
                 // The sigmoid orders as the fall itself does, and is flat where that is large.
                 if self.whole { self.thresholds.partition_point(|&least| least <= fall) as f64 } else { fall as f64 }
@@ -146,13 +142,13 @@ impl Fgd {
         }
     }
     /// The fragment of all other nodes, computed anew.
-    fn others(gauge: &mut Gauge, spot: &Spot<'_>) -> u64 {
-        let nodes = (0..spot.cluster.len()).map(NodeId::from_index).filter(|&node| node != spot.node);
-        nodes.map(|node| gauge.fragment(&Fgd::free(&Spot { node, ..*spot }, spot.cluster.gpu_free(node), false))).sum()
+    fn others(gauge: &mut Gauge, candidate: &Candidate<'_>) -> u64 {
+        let nodes = (0..candidate.cluster.len()).map(NodeId::from_index).filter(|&node| node != candidate.node);
+        nodes.map(|node| gauge.fragment(&Fgd::free(&Candidate { node, ..*candidate }, candidate.cluster.gpu_free(node), false))).sum()
     }
     /// Each GPU that a share may go to, without those whose like has been tried.
-    fn tries(spot: &Spot<'_>) -> impl Iterator<Item = u64> {
-        let (gpus, usable) = (spot.gpus(), spot.usable);
+    fn tries(candidate: &Candidate<'_>) -> impl Iterator<Item = u64> {
+        let (gpus, usable) = (candidate.gpus(), candidate.usable);
         let first_of_its_kind = move |gpu: &u8| {
             let like = |other: u8| gpus[usize::from(other)] == gpus[usize::from(*gpu)];
             !bits(usable).take_while(|other| other < gpu).any(like)
@@ -162,20 +158,20 @@ impl Fgd {
 }
 
 impl Score for Fgd {
-    fn points(&mut self, spot: &Spot<'_>) -> f64 {
-        if !spot.request.is_share() {
-            let gpus = if spot.request.gpus == 0 { 0 } else { spot.lowest() };
-            return self.worth(spot, gpus);
+    fn points(&mut self, candidate: &Candidate<'_>) -> f64 {
+        if !candidate.request.is_share() {
+            let gpus = if candidate.request.gpus == 0 { 0 } else { candidate.lowest() };
+            return self.worth(candidate, gpus);
         }
-        Fgd::tries(spot).map(|gpu| self.worth(spot, gpu)).fold(f64::NEG_INFINITY, f64::max)
+        Fgd::tries(candidate).map(|gpu| self.worth(candidate, gpu)).fold(f64::NEG_INFINITY, f64::max)
     }
-    fn gpus(&mut self, spot: &Spot<'_>) -> u64 {
-        if !spot.request.is_share() {
-            return spot.lowest();
+    fn gpus(&mut self, candidate: &Candidate<'_>) -> u64 {
+        if !candidate.request.is_share() {
+            return candidate.lowest();
         }
         let mut best: Option<(f64, u64)> = None;
-        for gpu in Fgd::tries(spot) {
-            let points = self.worth(spot, gpu);
+        for gpu in Fgd::tries(candidate) {
+            let points = self.worth(candidate, gpu);
             if best.is_none_or(|(found, _)| found < points) {
                 best = Some((points, gpu));
             }

@@ -1,8 +1,11 @@
 //! `gpu-clustering`: tasks of one kind together: shares with shares, and whole GPUs with those that ask for as many.
+//!
+//! Differs where the source has no gangs and no moves: the tasks of a gang do not see each other while they are placed, nor do running jobs
+//! that are being moved.
 
-use super::best::{Best, MODE, Search};
-use super::score::{Score, Spot};
-use super::{Build, Place};
+use super::best::{Best, MODE};
+use super::score::{Score, Candidate};
+use super::Build;
 use crate::cluster::{Slot, TaskRequest};
 use crate::engine::{Case, View};
 use crate::ids::{JobId, NodeId};
@@ -19,12 +22,8 @@ pub const ENTRY: Entry<Build> = Entry {
     needs: &[],
     provides: &[],
     timed: false,
-    build,
+    build: |knobs, case| Best::boxed(score(knobs, case), knobs, case),
 };
-
-fn build(knobs: &Knobs, case: &Case) -> Box<dyn Place> {
-    Box::new(Best::new(score(knobs, case), Search::named(knobs.text("mode")), case.seed))
-}
 
 /// Its scorer.
 pub(super) fn score(_knobs: &Knobs, case: &Case) -> Box<dyn Score> {
@@ -46,14 +45,14 @@ struct GpuClustering {
 }
 
 impl Score for GpuClustering {
-    fn points(&mut self, spot: &Spot<'_>) -> f64 {
-        if spot.request.gpus == 0 {
+    fn points(&mut self, candidate: &Candidate<'_>) -> f64 {
+        if candidate.request.gpus == 0 {
             return 0.0;
         }
         // Published for nodes of at most eight GPUs, of which smaller ones look fuller.
-        let base = 25 * (8000 - spot.gpu_milli() as i64) / 8000;
-        let kind = kind(spot.request);
-        let hosts = &self.hosts[spot.node.index()];
+        let base = 25 * (8000 - candidate.gpu_milli() as i64) / 8000;
+        let kind = kind(candidate.request);
+        let hosts = &self.hosts[candidate.node.index()];
         let more = match (hosts.len(), hosts.iter().any(|(it, _)| *it == kind)) {
             (1, true) => 75,
             (_, true) => 50,

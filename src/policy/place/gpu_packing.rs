@@ -1,8 +1,8 @@
 //! `gpu-packing`: GPUs in part use first, then idle GPUs of nodes in use, then idle nodes.
 
-use super::best::{Best, MODE, Search};
-use super::score::{Score, Spot};
-use super::{Build, Place};
+use super::best::{Best, MODE};
+use super::score::{Score, Candidate};
+use super::Build;
 use crate::cluster::{WHOLE, bits};
 use crate::engine::Case;
 use crate::registry::{Entry, Knobs};
@@ -16,12 +16,8 @@ pub const ENTRY: Entry<Build> = Entry {
     needs: &[],
     provides: &[],
     timed: false,
-    build,
+    build: |knobs, case| Best::boxed(score(knobs, case), knobs, case),
 };
-
-fn build(knobs: &Knobs, case: &Case) -> Box<dyn Place> {
-    Box::new(Best::new(score(knobs, case), Search::named(knobs.text("mode")), case.seed))
-}
 
 /// Its scorer.
 pub(super) fn score(_knobs: &Knobs, _case: &Case) -> Box<dyn Score> {
@@ -31,21 +27,21 @@ pub(super) fn score(_knobs: &Knobs, _case: &Case) -> Box<dyn Score> {
 struct GpuPacking;
 
 impl Score for GpuPacking {
-    fn points(&mut self, spot: &Spot<'_>) -> f64 {
-        if spot.request.gpus == 0 {
+    fn points(&mut self, candidate: &Candidate<'_>) -> f64 {
+        if candidate.request.gpus == 0 {
             return 0.0;
         }
-        let row = spot.row();
+        let row = candidate.row();
         let idle = i64::from(row.idle.count_ones());
         if row.idle == row.healthy {
             return (33 - idle).max(idle) as f64;
         }
-        if !spot.request.is_share() {
+        if !candidate.request.is_share() {
             // A whole GPU is idle until it is taken.
-            return (50 - i64::from(spot.request.gpus)).max(33) as f64;
+            return (50 - i64::from(candidate.request.gpus)).max(33) as f64;
         }
-        let free = spot.gpus();
-        let left = bits(spot.usable).map(|gpu| free[usize::from(gpu)]).min().unwrap_or(WHOLE);
+        let free = candidate.gpus();
+        let left = bits(candidate.usable).map(|gpu| free[usize::from(gpu)]).min().unwrap_or(WHOLE);
         let points = if left == WHOLE { (50 - 1).max(33) } else { (100 - i64::from(left) * 100 / 1000 / 10).max(50) };
         points as f64
     }

@@ -1,8 +1,8 @@
 //! `kube-best-fit`: the fullest node after placement, by CPU and GPU alike, as the FGD artifact has it.
 
-use super::best::{Best, MODE, Search};
-use super::score::{POINTS, Score, Spot, cut, whole};
-use super::{Build, Place};
+use super::best::{Best, MODE};
+use super::score::{POINTS, Score, Candidate, cut, whole};
+use super::Build;
 use crate::engine::Case;
 use crate::registry::{Entry, Knobs};
 
@@ -15,12 +15,8 @@ pub const ENTRY: Entry<Build> = Entry {
     needs: &[],
     provides: &[],
     timed: false,
-    build,
+    build: |knobs, case| Best::boxed(score(knobs, case), knobs, case),
 };
-
-fn build(knobs: &Knobs, case: &Case) -> Box<dyn Place> {
-    Box::new(Best::new(score(knobs, case), Search::named(knobs.text("mode")), case.seed))
-}
 
 /// CPU in milli-cores and milli-GPU of the largest node of the published cluster; smaller ones look fuller by it.
 pub(super) const LARGEST: (f64, f64) = (128_000.0, 8000.0);
@@ -35,9 +31,9 @@ struct KubeBestFit {
 }
 
 impl Score for KubeBestFit {
-    fn points(&mut self, spot: &Spot<'_>) -> f64 {
-        let cpu = (spot.row().cpu_free - u64::from(spot.request.cpu_milli)) as f64;
-        let gpu = (spot.gpu_milli() - spot.request.capacity().as_milli()) as f64;
+    fn points(&mut self, candidate: &Candidate<'_>) -> f64 {
+        let cpu = (candidate.row().cpu_free - u64::from(candidate.request.cpu_milli)) as f64;
+        let gpu = (candidate.gpu_milli() - candidate.request.capacity().as_milli()) as f64;
         cut(self.whole, (1.0 - (0.5 * cpu / LARGEST.0 + 0.5 * gpu / LARGEST.1)) * 100.0)
     }
     fn spread(&self) -> Option<f64> {

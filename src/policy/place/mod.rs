@@ -73,17 +73,8 @@ impl Ask<'_> {
     }
     /// The GPUs of a node that the task may use, as bits; for a CPU task any non-zero value.
     pub fn usable(&self, node: NodeId) -> u64 {
-        let of = |cluster: &Cluster| {
-            if !self.request.is_share() {
-                return cluster.node(node).idle;
-            }
-            let free = cluster.gpu_free(node);
-            (0..free.len()).filter(|&gpu| self.request.milli <= free[gpu]).fold(0, |set, gpu| set | 1 << gpu)
-        };
-        if self.request.gpus == 0 {
-            return u64::MAX;
-        }
-        let both = of(self.cluster) & self.shadow.map_or(u64::MAX, of);
+        let both =
+            self.shadow.map_or(u64::MAX, |shadow| shadow.usable(node, self.request)) & self.cluster.usable(node, self.request);
         if both.count_ones() < u32::from(self.request.gpus) { 0 } else { both }
     }
     /// The lowest usable GPUs of a node, as many as are asked for.

@@ -2,11 +2,12 @@
 //!
 //! Published: points = minus the rise in whole watts, spread from 0 to 100 over the nodes that fit (all equal: 100); a share goes to the
 //! GPU with the smallest rise, then the lowest. GPUs draw full power as soon as anything runs on them (`power = "step"`), and packages
-//! of CPU as many as the cores in use fill. The other power curves are ours to choose from.
+//! of CPU as many as the cores in use fill. Spreading does not change who is first, so it is left to blends. Differs: CPU counts only where
+//! its watts are stated (published: by the CPU of each node, which no trace here names). The other power curves are ours.
 
-use super::best::{Best, MODE, Search};
-use super::score::{POINTS, Score, Spot, cut, whole};
-use super::{Build, Place};
+use super::best::{Best, MODE};
+use super::score::{POINTS, Score, Candidate, cut, whole};
+use super::Build;
 use crate::cluster::power::{Packages, PowerCurve};
 use crate::cluster::{ModelSpec, WHOLE, bits};
 use crate::engine::Case;
@@ -37,12 +38,8 @@ pub const ENTRY: Entry<Build> = Entry {
     needs: &[],
     provides: &[],
     timed: false,
-    build,
+    build: |knobs, case| Best::boxed(score(knobs, case), knobs, case),
 };
-
-fn build(knobs: &Knobs, case: &Case) -> Box<dyn Place> {
-    Box::new(Best::new(score(knobs, case), Search::named(knobs.text("mode")), case.seed))
-}
 
 /// Its scorer.
 pub(super) fn score(knobs: &Knobs, case: &Case) -> Box<dyn Score> {
@@ -76,36 +73,36 @@ struct Pwr {
 
 impl Pwr {
     /// Watts by which the power of the node rises with the task on those GPUs.
-    fn rise(&self, spot: &Spot<'_>, gpus: u64) -> f64 {
-        let row = spot.row();
+    fn rise(&self, candidate: &Candidate<'_>, gpus: u64) -> f64 {
+        let row = candidate.row();
         let model = &self.models[row.model.index()];
-        let free = spot.gpus();
+        let free = candidate.gpus();
         let of = |used: u16| self.curve.watts(model.watts_idle, model.watts_full, used);
         let used = |gpu: u8| WHOLE - free[usize::from(gpu)];
-        let rise: f64 = bits(gpus).map(|gpu| of(used(gpu) + spot.request.milli) - of(used(gpu))).sum();
-        let busy = self.cpus[spot.node.index()].saturating_sub(row.cpu_free);
-        let cpu = self.packages.watts(busy + u64::from(spot.request.cpu_milli)) - self.packages.watts(busy);
+        let rise: f64 = bits(gpus).map(|gpu| of(used(gpu) + candidate.request.milli) - of(used(gpu))).sum();
+        let busy = self.cpus[candidate.node.index()].saturating_sub(row.cpu_free);
+        let cpu = self.packages.watts(busy + u64::from(candidate.request.cpu_milli)) - self.packages.watts(busy);
         rise + cpu
     }
-    fn tries<'a>(&'a self, spot: &'a Spot<'_>) -> impl Iterator<Item = (f64, u64)> + 'a {
-        bits(spot.usable).map(move |gpu| (cut(self.whole, -self.rise(spot, 1 << gpu)), 1 << gpu))
+    fn tries<'a>(&'a self, candidate: &'a Candidate<'_>) -> impl Iterator<Item = (f64, u64)> + 'a {
+        bits(candidate.usable).map(move |gpu| (cut(self.whole, -self.rise(candidate, 1 << gpu)), 1 << gpu))
     }
 }
 
 impl Score for Pwr {
-    fn points(&mut self, spot: &Spot<'_>) -> f64 {
-        if spot.request.is_share() {
-            return self.tries(spot).map(|(points, _)| points).fold(f64::NEG_INFINITY, f64::max);
+    fn points(&mut self, candidate: &Candidate<'_>) -> f64 {
+        if candidate.request.is_share() {
+            return self.tries(candidate).map(|(points, _)| points).fold(f64::NEG_INFINITY, f64::max);
         }
-        let gpus = if spot.request.gpus == 0 { 0 } else { spot.lowest() };
-        cut(self.whole, -self.rise(spot, gpus))
+        let gpus = if candidate.request.gpus == 0 { 0 } else { candidate.lowest() };
+        cut(self.whole, -self.rise(candidate, gpus))
     }
-    fn gpus(&mut self, spot: &Spot<'_>) -> u64 {
-        if !spot.request.is_share() {
-            return spot.lowest();
+    fn gpus(&mut self, candidate: &Candidate<'_>) -> u64 {
+        if !candidate.request.is_share() {
+            return candidate.lowest();
         }
         let mut best = (f64::NEG_INFINITY, 0);
-        for (points, gpu) in self.tries(spot) {
+        for (points, gpu) in self.tries(candidate) {
             if best.0 < points {
                 best = (points, gpu);
             }

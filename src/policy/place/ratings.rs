@@ -4,7 +4,7 @@
 //! Each request has a tournament over the nodes, so the best is at its root, a change costs the logarithm of their number, and whoever
 //! is not wanted after all is taken out and put back.
 
-use super::score::{Score, Spot};
+use super::score::{Candidate, Score};
 use crate::cluster::{Cluster, Node, TaskRequest};
 use crate::ids::NodeId;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 const NEVER: f64 = f64::NEG_INFINITY;
 
 /// Entries of all tables together; beyond it the table that was not asked about for longest goes.
-const ENTRIES_MAX: usize = 1 << 24;
+const ENTRIES_MAX: usize = 1 << 22;
 
 /// Kinds of empty nodes that are told apart.
 const KINDS: usize = 16;
@@ -57,22 +57,8 @@ pub(super) struct Ratings {
 fn rate(score: &mut dyn Score, cluster: &Cluster, node: NodeId, request: &TaskRequest) -> f64 {
     let row = cluster.node(node);
     let may = row.is_open() && request.allows(row.model, row.pool) && u64::from(request.cpu_milli) <= row.cpu_free;
-    let usable = if may { usable(cluster, node, request) } else { 0 };
-    if usable == 0 { NEVER } else { score.points(&Spot { cluster, node, request, usable }) }
-}
-
-/// The GPUs of a node that a task may use, as bits; zero if they are too few; for a CPU task all bits.
-fn usable(cluster: &Cluster, node: NodeId, request: &TaskRequest) -> u64 {
-    if request.gpus == 0 {
-        return u64::MAX;
-    }
-    let set = if request.is_share() {
-        let free = cluster.gpu_free(node).iter().enumerate();
-        free.filter(|(_, milli)| request.milli <= **milli).fold(0, |set, (gpu, _)| set | 1 << gpu)
-    } else {
-        cluster.node(node).idle
-    };
-    if set.count_ones() < u32::from(request.gpus) { 0 } else { set }
+    let usable = if may { cluster.usable(node, request) } else { 0 };
+    if usable == 0 { NEVER } else { score.points(&Candidate { cluster, node, request, usable }) }
 }
 
 impl Ratings {
@@ -82,7 +68,7 @@ impl Ratings {
     }
 
     /// The table of a request, up to date with `cluster`.
-    pub(super) fn bring(&mut self, score: &mut dyn Score, cluster: &Cluster, request: &TaskRequest) -> usize {
+    pub(super) fn sync(&mut self, score: &mut dyn Score, cluster: &Cluster, request: &TaskRequest) -> usize {
         score.sync(cluster);
         self.stamps.resize(cluster.len(), 0);
         if cluster.len() < self.touched.len() {

@@ -11,7 +11,7 @@ use crate::registry::{Kind, Knob};
 
 /// What a scorer looks at: a node that has the GPUs and CPU for a task.
 #[derive(Clone, Copy)]
-pub struct Spot<'a> {
+pub struct Candidate<'a> {
     /// The cluster as it would be.
     pub cluster: &'a Cluster,
     /// The node.
@@ -22,7 +22,7 @@ pub struct Spot<'a> {
     pub usable: u64,
 }
 
-impl<'a> Spot<'a> {
+impl<'a> Candidate<'a> {
     /// The node's row.
     pub fn row(&self) -> &'a Node {
         self.cluster.node(self.node)
@@ -53,10 +53,10 @@ impl<'a> Spot<'a> {
 pub trait Score: Send {
     /// Points; more is better. They may depend on nothing but the request (without its memory, unless [`Score::reads_memory`]), the
     /// node's own state in the draft, and what [`Score::turned`] was told of it.
-    fn points(&mut self, spot: &Spot<'_>) -> f64;
+    fn points(&mut self, candidate: &Candidate<'_>) -> f64;
     /// The GPUs that the task takes there.
-    fn gpus(&mut self, spot: &Spot<'_>) -> u64 {
-        spot.tightest()
+    fn gpus(&mut self, candidate: &Candidate<'_>) -> u64 {
+        candidate.tightest()
     }
     /// Whether points depend on how much memory a task asks for.
     fn reads_memory(&self) -> bool {
