@@ -56,7 +56,7 @@ pub struct InflationEnd {
 /// All of a run whose jobs never leave.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct InflationFigures {
-    /// By percent of GPU capacity asked for so far, from 0 to [`LAST`].
+    /// By percent of GPU capacity asked for so far, from 0 to 130.
     pub points: Vec<InflationPoint>,
     /// Jobs that arrived.
     pub arrivals: u64,

@@ -33,7 +33,7 @@ pub struct ShapeReport {
 }
 
 /// Reshapes a history: window, sample, copies, run times, arrivals (scale, then load), estimates, defaults. `capacity` is the GPU capacity
-/// that `load` refers to. What never leaves is made of the result by [`inflate`].
+/// that `load` refers to. What never leaves is made of the result by [`inflate()`].
 ///
 /// - Errors: sentences about what cannot be done (no job left).
 pub fn apply(

@@ -42,7 +42,8 @@ impl Score for GpuPacking {
         }
         let free = candidate.gpus();
         let left = bits(candidate.usable).map(|gpu| free[usize::from(gpu)]).min().unwrap_or(WHOLE);
-        let points = if left == WHOLE { (50 - 1).max(33) } else { (100 - i64::from(left) * 100 / 1000 / 10).max(50) };
+        // An idle GPU of a node in use, or one in part use.
+        let points = if left == WHOLE { 49 } else { (100 - i64::from(left) * 100 / 1000 / 10).max(50) };
         points as f64
     }
 }
