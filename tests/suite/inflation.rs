@@ -14,7 +14,7 @@ use std::path::Path;
 fn recorded(trace: &str, seed: u64) -> schedlab::engine::Case {
     let orders = format!("workload.orders=shared:../expected/fgd/orders/{trace}-{seed}.csv.gz");
     let pods = format!("workload.trace=shared:alibaba-gpu-v2023/openb_pod_list_{trace}.csv.gz");
-    scenario("openb-fgd", &[&orders, &pods]).case(42).expect("the scenario is complete")
+    scenario("openb-fgd", &[&orders, &pods]).case(seed).expect("the scenario is complete")
 }
 
 fn figures(case: &schedlab::engine::Case, policy: &str) -> InflationFigures {
