@@ -72,6 +72,8 @@ pub fn settings(texts: &[String]) -> Result<Vec<Setting>, Error> {
             Err(fault) => faults.push(fault),
         }
     }
+    // What is set within a table must not give way to the table, whichever was said first.
+    settings.sort_by_key(|setting| setting.path.len());
     if faults.is_empty() { Ok(settings) } else { Err(faults.into()) }
 }
 

@@ -60,6 +60,10 @@ pub struct InflationFigures {
     pub points: Vec<InflationPoint>,
     /// Jobs that arrived.
     pub arrivals: u64,
+    /// What all of them asked for.
+    pub arrived_gpu: MilliGpu,
+    /// All GPUs.
+    pub capacity: MilliGpu,
     /// Those that never started.
     pub failed: u64,
     /// What those asked for.
@@ -68,6 +72,13 @@ pub struct InflationFigures {
     pub used_gpu: MilliGpu,
     /// The state at the end.
     pub end: InflationEnd,
+}
+
+impl InflationFigures {
+    /// What all arrivals asked for, in percent of the GPUs.
+    pub fn asked(&self) -> Option<f64> {
+        (MilliGpu::ZERO < self.capacity).then(|| 100.0 * self.arrived_gpu.as_milli() as f64 / self.capacity.as_milli() as f64)
+    }
 }
 
 /// `of` / `by`, rounded half to even.
@@ -212,6 +223,8 @@ impl Metric for Inflation {
         out.inflation = Some(InflationFigures {
             points: (0..=LAST).map(|x| rows.curves.point(x)).collect(),
             arrivals: born.count() as u64,
+            arrived_gpu: rows.arrived,
+            capacity: scene.capacity,
             failed: failed.clone().count() as u64,
             failed_gpu: failed.map(|(_, job)| scene.shape(job.shape)).sum(),
             used_gpu: scene.held,

@@ -5,6 +5,7 @@ use super::{Build, Life, Measured, Metric, Scene, Stage};
 use crate::registry::Entry;
 use crate::units::{GpuTime, SimTime};
 use crate::workload::Job;
+use crate::workload::inflate::is_endless;
 
 /// Offered load.
 pub(super) const ENTRY: Entry<Build> = Entry {
@@ -26,13 +27,16 @@ struct Load {
 
 impl Metric for Load {
     fn job(&mut self, scene: &Scene<'_>, life: &Life, job: &Job) {
-        if life.stage != Stage::Rejected {
+        // What never leaves offers no load that could be told.
+        if life.stage != Stage::Rejected && !is_endless(job) {
             (self.first, self.last) = (self.first.min(job.submit), self.last.max(job.submit));
             self.work += scene.work(job);
         }
     }
 
     fn close(&mut self, scene: &Scene<'_>, out: &mut Measured) {
-        out.load = share(self.work, scene.capacity * self.last.since(self.first));
+        out.load = (self.first != SimTime::NEVER)
+            .then_some(())
+            .and_then(|()| share(self.work, scene.capacity * self.last.since(self.first)));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::content::{Part, Read, Reader, Say};
 use super::figures::Unit;
+use super::humane::number;
 use super::keys::{FragmentClasses, FragmentationSummary};
 use super::summary::{RunSummary, round};
 use crate::metrics::Measured;
@@ -20,6 +21,9 @@ pub struct InflationSummary {
     pub frag_amount: Vec<Option<f64>>,
     /// Jobs that arrived.
     pub arrivals: u64,
+    /// What all of them asked for, in percent of all GPUs.
+    #[serde(default)]
+    pub asked: Option<f64>,
     /// Those that never started.
     pub failed: u64,
     /// Milli-GPU that those asked for.
@@ -62,6 +66,7 @@ pub(super) fn inflation(it: &Measured) -> Option<InflationSummary> {
         frag_ratio: it.points.iter().map(|point| round(point.frag_ratio)).collect(),
         frag_amount: it.points.iter().map(|point| round(point.frag_amount)).collect(),
         arrivals: it.arrivals,
+        asked: round(it.asked()),
         failed: it.failed,
         failed_gpu_milli: it.failed_gpu.as_milli(),
         used_gpu_milli: it.used_gpu.as_milli(),
@@ -101,8 +106,8 @@ impl Say<'_> {
 
     /// What arrives, where jobs never leave.
     pub(super) fn arrivals(&self) -> String {
-        let last = self.summary.runs.iter().filter_map(last).max().unwrap_or(0);
-        format!("They ask for {last}% of the GPUs in all, one after another, and none that starts ever leaves.")
+        let asked = self.summary.runs.iter().filter_map(|run| run.inflation.as_ref()?.asked).fold(0.0, f64::max);
+        format!("They ask for {}% of the GPUs in all, one after another, and none has an end of its own.", number(asked, 0))
     }
 
     /// Allocation and fragmentation against what was asked for, instead of waits.
@@ -179,6 +184,8 @@ mod tests {
         let figures = InflationFigures {
             points: (0..=130).map(point).collect(),
             arrivals: 200,
+            arrived_gpu: MilliGpu::from_gpus(u64::from(asked)),
+            capacity: MilliGpu::from_gpus(100),
             failed: 30,
             failed_gpu: MilliGpu::from_milli(31_500),
             ..InflationFigures::default()
@@ -195,8 +202,8 @@ mod tests {
         insta::assert_snapshot!(terminal(&Summary::new("pack", "blake3:00", &runs)), @"
         pack
 
-        200 arrivals. They ask for 130% of the GPUs in all, one after another, and none that starts ever
-        leaves. 2 seeds: mean ± half of the 95 % interval.
+        200 arrivals. They ask for 130% of the GPUs in all, one after another, and none has an end of its
+        own. 2 seeds: mean ± half of the 95 % interval.
 
         GPUs allocated, when so much of all GPUs had been asked for; unallocated is of the first column.
 

@@ -8,11 +8,12 @@ use crate::form::{Fault, Faults, Filled, Node, Place, Setting, check};
 use crate::fragment::TaskMix;
 use crate::ids::AccountId;
 use crate::registry::Value;
+use crate::trace;
 use crate::units::{SimSpan, SimTime};
 use crate::workload::inflate::{self, Orders};
 use crate::workload::load::offered_load;
 use crate::workload::{Catalog, Job};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Jobs of each stream of users that say which tasks are to be expected of it.
@@ -68,7 +69,8 @@ impl Scenario {
             setting.apply(&mut root, &mut faults);
         }
         let file = check(&form::SCENARIO, &root, &mut faults);
-        Loader { folders: Folders::of(path), catalog: Catalog::default(), faults, problems: Vec::new() }.load(path, &file)
+        Loader { folders: Folders::of(path), catalog: Catalog::default(), faults, problems: Vec::new(), notes: Vec::new() }
+            .load(path, &file)
     }
 
     /// The case of one seed.
@@ -137,6 +139,7 @@ struct Loader {
     catalog: Catalog,
     faults: Faults,
     problems: Vec<Problem>,
+    notes: Vec<String>,
 }
 
 impl Loader {
@@ -154,7 +157,7 @@ impl Loader {
         let measured = settings::Measured::read(file.part("run"), &mut self.faults);
         let drains = drains::read(file, &spec, until, &mut self.faults);
         let (lookback, session_classes) = settings::figures(file.part("run"));
-        let mut notes = Vec::new();
+        let mut notes = std::mem::take(&mut self.notes);
         let around = work::Around { folders: &self.folders, plan: &plan, nodes: &spec.nodes, until };
         let work = work::read(file, &around, orders, &mut self.catalog, &mut self.faults, &mut self.problems, &mut notes);
         self.check_scaling(file);
@@ -222,13 +225,20 @@ impl Loader {
         &mut self,
         table: &Filled,
         plan: &accounts::Plan,
-        orders: Option<&Orders>,
+        orders: Option<&(Orders, PathBuf)>,
         spec: &mut ClusterSpec,
     ) -> Vec<(usize, String, Place)> {
         let faults = &mut self.faults;
         spec.nodes = cluster::nodes(table, &self.folders, &mut self.catalog, faults, &mut self.problems);
-        if let Some(orders) = orders {
-            orders.sort_nodes(&mut spec.nodes);
+        if let Some((orders, path)) = orders {
+            let names = spec.nodes.iter().map(|node| node.name.as_str());
+            if let Err(unknown) = trace::check_orders(orders, path, Some(names), None::<std::iter::Empty<&str>>) {
+                self.problems.extend(work::boxed(unknown));
+            }
+            let last = orders.sort_nodes(&mut spec.nodes);
+            if 0 < last {
+                self.notes.push(format!("{last} nodes are not in the recorded order, and come last in it"));
+            }
         }
         let names = cluster::names(&spec.nodes, table, faults);
         // What names nodes of a list that could not be read would only be a second fault.
@@ -283,6 +293,12 @@ impl Scenario {
             if 0 < lost {
                 notes.push(format!("{lost} events are of nodes that are not kept, and are left out"));
             }
+            let reached = load * whole.as_gpus_f64() / self.cluster.capacity().as_gpus_f64();
+            if reached < 0.8 * target || 1.25 * target < reached {
+                notes.push(format!(
+                    "warning: nodes are kept whole, and of every kind that a job needs: the load comes to {reached:.3}, not {target}"
+                ));
+            }
             // Shaping may depend on capacity, and the ids of what is left changed: from here on all is as if listed so.
             case = self.case_with_notes(self.seed, &mut Vec::new())?;
         }
@@ -298,6 +314,12 @@ impl Scenario {
             self.notes.extend(notes);
             self.first = Some(case);
             return Ok(());
+        }
+        if let Some(until) = case.engine.until {
+            let late = case.workload.jobs.iter().filter(|job| until <= job.submit).count();
+            if 0 < late {
+                notes.push(format!("warning: {late} of {} jobs come after the run is cut, at {until}", case.workload.jobs.len()));
+            }
         }
         let load = if case.workload.jobs.iter().all(inflate::is_endless) {
             String::new()
@@ -344,7 +366,13 @@ pub fn named_policies(path: &Path, settings: &[Setting]) -> Vec<(String, Place)>
     }
     let file = check(&form::SCENARIO, &root, &mut ignored);
     let folders = Folders::of(path);
-    let mut loader = Loader { folders: folders.clone(), catalog: Catalog::default(), faults: ignored, problems: Vec::new() };
+    let mut loader = Loader {
+        folders: folders.clone(),
+        catalog: Catalog::default(),
+        faults: ignored,
+        problems: Vec::new(),
+        notes: Vec::new(),
+    };
     let (named, ..) = loader.run(file.part("run"));
     named.into_iter().filter(|(name, _)| policies::exists(name, &folders)).collect()
 }

@@ -102,10 +102,16 @@ impl Work {
 }
 
 /// The orders that `[workload]` names, if it does.
-pub fn orders(shaping: Option<&Filled>, folders: &Folders, faults: &mut Faults, problems: &mut Vec<Problem>) -> Option<Orders> {
+pub fn orders(
+    shaping: Option<&Filled>,
+    folders: &Folders,
+    faults: &mut Faults,
+    problems: &mut Vec<Problem>,
+) -> Option<(Orders, PathBuf)> {
     let table = shaping?;
     let path = folders.file(table.knobs.opt_text("orders")?, table.place("orders"), faults)?;
-    trace::read_orders(&path).map_err(|found| problems.extend(boxed(found))).ok()
+    let orders = trace::read_orders(&path).map_err(|found| problems.extend(boxed(found))).ok()?;
+    Some((orders, path))
 }
 
 /// Trace errors as problems.
@@ -130,7 +136,7 @@ pub struct Around<'a> {
 pub fn read(
     file: &Filled,
     around: &Around<'_>,
-    orders: Option<Orders>,
+    orders: Option<(Orders, PathBuf)>,
     catalog: &mut Catalog,
     faults: &mut Faults,
     found: &mut Vec<Problem>,
@@ -187,7 +193,13 @@ pub fn read(
             Origin::Given(Arc::new(jobs::read(jobs, &around, catalog, faults)))
         }
     };
-    Some(Work { from, shaping, orders, at: at.clone() })
+    if let (Origin::Given(workload), Some((orders, path))) = (&from, &orders) {
+        let names = workload.jobs.iter().map(|job| workload.names.get(job.name));
+        if let Err(unknown) = trace::check_orders(orders, path, None::<std::iter::Empty<&str>>, Some(names)) {
+            found.extend(boxed(unknown));
+        }
+    }
+    Some(Work { from, shaping, orders: orders.map(|(orders, _)| orders), at: at.clone() })
 }
 
 fn read_trace(

@@ -253,6 +253,19 @@ pub enum TraceError {
         /// What it names.
         after: String,
     },
+    /// A recorded order names what is not there.
+    #[error("{at}: the order names a {what} `{name}`, which is not in {list}")]
+    #[diagnostic(code(trace::unknown_name))]
+    UnknownName {
+        /// The row.
+        at: Location,
+        /// `node` or `pod`.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// Where it should be.
+        list: &'static str,
+    },
     /// Jobs wait for each other in a circle.
     #[error("{at}: `{name}` waits, through others, for itself")]
     #[diagnostic(code(trace::circle))]

@@ -76,7 +76,9 @@ fn read(lines: Lines, options: &ReadOptions, intake: &mut Intake<'_>) {
         let memory = row.need(MEMORY, "memory in MiB, up to 4294967295", |text| field::uint(text, u64::from(u32::MAX)));
         let gpus = row.need(GPUS, "a whole number of GPUs, at most 65536", |text| field::uint(text, 1 << 16));
         let milli = row.need(MILLI, "thousandths of a GPU, a whole number", |text| field::uint(text, u64::MAX));
-        let spec = row.parse(SPEC, "names of GPU models, as `A|B`", field::word);
+        let spec = row.parse(SPEC, "names of GPU models, as `A|B`", |text| {
+            field::word(text).filter(|names| names.split('|').all(|name| !name.trim().is_empty()))
+        });
         let qos = row.parse(QOS, "a class of service", field::word);
         let seconds = |text| field::seconds_ms(text).and_then(|ms| u64::try_from(ms).ok()).map(SimTime::from_millis);
         let created = row.parse(CREATED, SECONDS, seconds);
@@ -93,6 +95,9 @@ fn read(lines: Lines, options: &ReadOptions, intake: &mut Intake<'_>) {
         }
         let (Some(name), Some(cpu), Some(memory), Some(gpus), Some(milli)) = (name, cpu, memory, gpus, milli) else { continue };
         let mut whole = TaskRequest { cpu_milli: cpu as u32, memory_mib: memory as u32, ..TaskRequest::whole(0) };
+        if gpus == 0 && 0 < milli {
+            intake.report.alter("gpu_milli of a pod without GPUs is left out");
+        }
         if 0 < gpus {
             if 1000 < milli {
                 intake.report.alter("gpu_milli above 1000 is read as 1000");

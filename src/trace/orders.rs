@@ -1,11 +1,12 @@
 //! Recorded orders of arrival and of nodes: the runs of the FGD artifact, whose random generator is not rebuilt here.
 
 use super::Faults;
-use super::error::TraceError;
+use super::error::{Location, TraceError};
 use super::field;
 use super::input::Lines;
 use super::table::{Column, Table};
 use crate::workload::inflate::Orders;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 const KIND: usize = 0;
@@ -19,6 +20,7 @@ pub fn read_orders(path: &Path) -> Result<Orders, Vec<TraceError>> {
     let lines = Lines::open(path).map_err(|fault| vec![fault])?;
     let mut faults = Faults::default();
     let mut orders = Orders::default();
+    let mut nodes: BTreeMap<String, u64> = BTreeMap::new();
     if let Some(mut table) = Table::with_header(lines, &COLUMNS, &mut faults) {
         while let Some(mut row) = table.next(&mut faults, None, &mut |_| ()) {
             let is_job = row.need(KIND, "`pod` or `node`", |text| match text {
@@ -28,10 +30,47 @@ pub fn read_orders(path: &Path) -> Result<Orders, Vec<TraceError>> {
             });
             let name = row.need(NAME, "a name", field::word);
             if let (Some(is_job), Some(name)) = (is_job, name) {
-                if is_job { &mut orders.jobs } else { &mut orders.nodes }.push(name.to_owned());
+                let line = row.line();
+                let (names, lines) = if is_job {
+                    (&mut orders.jobs, &mut orders.job_lines)
+                } else {
+                    if let Some(&first) = nodes.get(name) {
+                        let at = Location { file: path.into(), line, columns: None };
+                        faults.push(TraceError::DoubleId { at, what: "node", name: name.to_owned(), first });
+                    }
+                    nodes.insert(name.to_owned(), line);
+                    (&mut orders.nodes, &mut orders.node_lines)
+                };
+                names.push(name.to_owned());
+                lines.push(line);
             }
             row.finish(&mut faults);
         }
     }
     faults.into_result(path).map(|()| orders)
+}
+
+/// Checks that what an order names is there: its nodes among `nodes`, its jobs among `jobs`.
+///
+/// - Errors: every name that is not, with its line in the file at `path`.
+pub fn check_orders<'a>(
+    orders: &Orders,
+    path: &Path,
+    nodes: Option<impl Iterator<Item = &'a str>>,
+    jobs: Option<impl Iterator<Item = &'a str>>,
+) -> Result<(), Vec<TraceError>> {
+    let mut faults = Faults::default();
+    let mut check = |what, list, names: &[String], lines: &[u64], known: BTreeSet<&str>| {
+        for (name, &line) in names.iter().zip(lines).filter(|(name, _)| !known.contains(name.as_str())) {
+            let at = Location { file: path.into(), line, columns: None };
+            faults.push(TraceError::UnknownName { at, what, name: name.clone(), list });
+        }
+    };
+    if let Some(nodes) = nodes {
+        check("node", "the list of nodes", &orders.nodes, &orders.node_lines, nodes.collect());
+    }
+    if let Some(jobs) = jobs {
+        check("pod", "the trace", &orders.jobs, &orders.job_lines, jobs.collect());
+    }
+    faults.into_result(path)
 }

@@ -25,6 +25,7 @@ pub(super) fn copies(workload: Workload, copies: u64, seed: u64) -> Result<Workl
     }
     let last = workload.jobs.iter().map(|job| job.submit).max().unwrap_or(SimTime::ZERO);
     let span = last.as_millis() + 1;
+    let mark = workload.names.unused('#');
     let mut out = Workload { names: workload.names.clone(), ..Workload::default() };
     for copy in 0..copies {
         let shift = if copy == 0 { 0 } else { (seed::unit(seed, Purpose::Sample, COPY, copy) * span as f64) as u64 % span };
@@ -43,7 +44,7 @@ pub(super) fn copies(workload: Workload, copies: u64, seed: u64) -> Result<Workl
                 extra.after.iter_mut().for_each(|after| *after = JobId(after.0 + before));
             }
             if 0 < copy {
-                let name = format!("{}#{}", workload.names.get(job.name), copy + 1);
+                let name = format!("{}{mark}{}", workload.names.get(job.name), copy + 1);
                 job.name = out.names.push(&name);
                 let submit = SimTime::from_millis((job.submit.as_millis() + shift) % span);
                 resubmit(&mut job, extra.as_mut(), submit);

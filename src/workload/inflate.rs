@@ -20,6 +20,10 @@ pub struct Orders {
     pub jobs: Vec<String>,
     /// Names of nodes; an earlier one wins ties.
     pub nodes: Vec<String>,
+    /// The lines of the jobs in their file, if they come from one.
+    pub job_lines: Vec<u64>,
+    /// The lines of the nodes.
+    pub node_lines: Vec<u64>,
 }
 
 impl Orders {
@@ -120,6 +124,7 @@ pub fn in_order(workload: Workload, orders: &Orders) -> Result<Workload, Vec<Str
 /// called `NAME~2`, and so on: ids stay unique.
 fn arrive(workload: Workload, order: &[u32]) -> Workload {
     let Workload { jobs, mut names, .. } = workload;
+    let mark = names.unused('~');
     let mut times = vec![0_u32; jobs.len()];
     let mut out = Vec::with_capacity(order.len());
     for (at, &row) in order.iter().enumerate() {
@@ -128,7 +133,7 @@ fn arrive(workload: Workload, order: &[u32]) -> Workload {
         let name = match times[row as usize] {
             1 => job.name,
             again => {
-                let name = format!("{}~{again}", names.get(job.name));
+                let name = format!("{}{mark}{again}", names.get(job.name));
                 names.push(&name)
             }
         };
@@ -179,11 +184,11 @@ mod tests {
     fn a_recorded_order_is_followed_to_the_name() {
         let mut catalog = Catalog::default();
         let workload = history(&mut catalog, &[1, 2]);
-        let orders = Orders { jobs: ["j1", "j0", "j1"].map(String::from).into(), nodes: Vec::new() };
+        let orders = Orders { jobs: ["j1", "j0", "j1"].map(String::from).into(), ..Orders::default() };
         let out = in_order(workload.clone(), &orders).unwrap();
         let names: Vec<&str> = out.jobs.iter().map(|job| out.names.get(job.name)).collect();
         assert_eq!(names, ["j1", "j0", "j1~2"]);
-        let orders = Orders { jobs: vec!["jx".into()], nodes: Vec::new() };
+        let orders = Orders { jobs: vec!["jx".into()], ..Orders::default() };
         assert_eq!(in_order(workload, &orders).unwrap_err(), ["the recorded order names `jx`, which is not in the trace"]);
     }
 }

@@ -112,6 +112,9 @@ pub fn inflate(
         return Ok((workload, None));
     }
     let (grown, note) = inflate::to_share(workload, catalog, capacity, shaping.inflate, seed);
+    if grown.jobs.is_empty() {
+        return Err(vec!["no job is left after `inflate`: each asks for more than that".into()]);
+    }
     Ok((grown, Some(note)))
 }
 

@@ -77,6 +77,14 @@ impl Names {
         let start = if row == 0 { 0 } else { self.ends[row - 1] as usize };
         &self.text[start..self.ends[row] as usize]
     }
+    /// So many of a letter as stand in no name: what is added behind them gives no name that is there already.
+    pub fn unused(&self, letter: char) -> String {
+        let mut mark = String::from(letter);
+        while self.text.contains(&mark) {
+            mark.push(letter);
+        }
+        mark
+    }
     /// Bytes of all names, of which there may be 2^32 - 1.
     pub fn text_len(&self) -> usize {
         self.text.len()

@@ -122,3 +122,25 @@ fn samples_in_the_repository_read() {
     let full = trace::read(&root.join("sample-every-column.csv"), None, &ReadOptions::default(), &mut catalog).unwrap();
     assert_eq!((full.report.kept, full.report.unknown_columns.len()), (5, 0));
 }
+
+/// What an order names must be there, each node once: faults tell the line.
+#[test]
+fn orders_of_what_is_not_there_are_refused_line_by_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let twice = file("twice.csv", "kind,name\nnode,a\nnode,b\nnode,a\n");
+    let faults = trace::read_orders(&twice).unwrap_err();
+    assert_eq!(faults.len(), 1);
+    assert!(faults[0].to_string().contains("twice.csv:4"), "{}", faults[0]);
+    let path = file("order.csv", "kind,name\nnode,a\nnode,zz\npod,p\npod,q\npod,p\n");
+    let orders = trace::read_orders(&path).unwrap();
+    let faults = trace::check_orders(&orders, &path, Some(["a", "b"].into_iter()), Some(["p"].into_iter())).unwrap_err();
+    let told: Vec<String> = faults.iter().map(|fault| fault.to_string()).collect();
+    assert_eq!(told.len(), 2);
+    assert!(told[0].contains("order.csv:3: the order names a node `zz`"), "{told:?}");
+    assert!(told[1].contains("order.csv:5: the order names a pod `q`"), "{told:?}");
+}
