@@ -12,6 +12,7 @@ pub mod accounts;
 pub mod audit;
 pub mod cli;
 pub mod cluster;
+pub mod compare;
 pub mod engine;
 pub mod error;
 pub mod facts;

@@ -23,6 +23,8 @@ pub enum Purpose {
     Behaviour = 8,
     /// Order of nodes.
     NodeOrder = 9,
+    /// What a bootstrap draws again.
+    Resample = 10,
 }
 
 /// SplitMix64's finaliser (Steele, Lea, Flood 2014): a bijection of 64 bits that passes avalanche tests.

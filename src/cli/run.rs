@@ -10,9 +10,9 @@ use crate::error::Error;
 use crate::facts::{Fact, RejectReason};
 use crate::form::{Fault, Faults, Place, Setting, SourceText};
 use crate::ids::JobId;
-use crate::metrics::measure;
+use crate::metrics::{measure, waited};
 use crate::policy::{PolicySpec, doubts};
-use crate::report::{self, ReportError, Run, RunTiming, Summary, Timing, Writer};
+use crate::report::{self, ReportError, Run, RunTiming, Summary, Timing, Waits, Writer};
 use crate::scenario::{Folders, Scenario, contract, find_policy, named_policies, policies};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -39,8 +39,11 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
     // What is in the way of the results is better known before the runs than after.
     let writer = Writer::create(&out).map_err(unwritten)?;
     // A run's facts go to its files as soon as it is over: only its figures stay in memory.
-    let pairs: Vec<(&PolicySpec, &Case)> = policies.iter().flat_map(|spec| cases.iter().map(move |case| (spec, case))).collect();
-    let runs = spread(&pairs, threads, |(spec, case)| one(spec, case, args, &bars, &writer))?;
+    // Jobs of one history are compared one by one, which takes memory: of the first seed alone, and not of users, whose jobs differ.
+    let by_job = |case: &Case| 1 < policies.len() && case.seed == scenario.seed && case.users.is_none();
+    let pairs: Vec<(&PolicySpec, &Case, bool)> =
+        policies.iter().flat_map(|spec| cases.iter().map(move |case| (spec, case, by_job(case)))).collect();
+    let runs = spread(&pairs, threads, |pair| one(pair, args, &bars, &writer))?;
     let (runs, timings): (Vec<Run>, Vec<RunTiming>) = runs.into_iter().unzip();
     let inputs = report::inputs(&cases.iter().collect::<Vec<&Case>>());
     let timing = Timing { runs: timings };
@@ -153,7 +156,12 @@ fn under(spec: &PolicySpec, case: &Case) -> Case {
     Case { contract: contract(&spec.contract, case.contract), ..case.clone() }
 }
 
-fn one(spec: &PolicySpec, case: &Case, args: &RunArgs, bars: &Bars, writer: &Writer) -> Result<(Run, RunTiming), Error> {
+fn one(
+    (spec, case, by_job): &(&PolicySpec, &Case, bool),
+    args: &RunArgs,
+    bars: &Bars,
+    writer: &Writer,
+) -> Result<(Run, RunTiming), Error> {
     let case = under(spec, case);
     let mut policy = build(spec, &case)?;
     let source = case.source();
@@ -190,6 +198,7 @@ fn one(spec: &PolicySpec, case: &Case, args: &RunArgs, bars: &Bars, writer: &Wri
         ledger_hash: outcome.ledger.hash(),
         measured: measure(&case, &outcome),
         counters: outcome.counters,
+        waits: by_job.then(|| Waits { jobs: waited(&case, &outcome), lookback: case.lookback }),
     };
     Ok((run, timing))
 }

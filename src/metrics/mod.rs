@@ -24,6 +24,7 @@ mod scene;
 mod sessions;
 mod spread;
 mod utilization;
+mod waited;
 mod waits;
 
 #[cfg(test)]
@@ -42,6 +43,7 @@ pub use measured::{
 pub use rows::{AttemptEnd, AttemptRow, JobRow, Recorded, TimelineRow, record};
 pub use scene::{Level, Life, Scene, Stage};
 pub use spread::{Quantile, Spread};
+pub use waited::{Waited, waited};
 
 use crate::engine::{Case, Outcome};
 use crate::facts::Fact;

@@ -1,6 +1,7 @@
 //! What a summary and a report say of users who react.
 
-use super::content::{Part, Say, Unit};
+use super::content::{Part, Say};
+use super::figures::Unit;
 use super::keys::SpreadSummary;
 use super::summary::{hours, round, spread};
 use crate::metrics::{BehaviourFigures, Measured};

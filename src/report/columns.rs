@@ -1,5 +1,9 @@
 //! The columns of every Parquet file, with units and meaning: the writer, the tests and `docs/outputs.md` read this list.
 
+use super::comparison::KEYS;
+use super::figures::{Unit, figures};
+use crate::compare::Direction;
+
 /// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataType {
@@ -191,6 +195,7 @@ pub const TABLES: [TableDoc; 6] = [
 /// The text of `docs/outputs.md`: what a result directory holds.
 pub fn outputs_md() -> String {
     let mut text = String::from(INTRODUCTION);
+    text += &comparison_md();
     for table in &TABLES {
         text += &format!(
             "\n## POLICY/SEED/{}\n\n{}\n\n| column | type | unit | meaning |\n|---|---|---|---|\n",
@@ -202,6 +207,53 @@ pub fn outputs_md() -> String {
     }
     text
 }
+
+/// The key `comparison` of the summary, and the figures that can be compared.
+fn comparison_md() -> String {
+    let mut text = String::from(COMPARISON);
+    for (key, about) in KEYS {
+        text += &format!("| `{key}` | {about} |\n");
+    }
+    text += FIGURES;
+    for info in figures() {
+        let way = match info.direction {
+            Direction::LowerIsBetter => "less",
+            Direction::HigherIsBetter => "more",
+        };
+        let unit = match info.unit {
+            Unit::Seconds => "s",
+            Unit::GpuHours => "GPU h",
+            Unit::Count | Unit::Percent | Unit::Hundredths | Unit::Ratio => "",
+        };
+        let floor = match (info.floor.absolute, info.floor.relative) {
+            (absolute, 0.0) => format!("{absolute}"),
+            (0.0, relative) => format!("{} %", 100.0 * relative),
+            (absolute, relative) => format!("{} %, at least {absolute} {unit}", 100.0 * relative),
+        };
+        text += &format!("| `{}` | {unit} | {way} | {floor} | {} |\n", info.key, info.about);
+    }
+    text
+}
+
+const COMPARISON: &str = "
+## comparison of summary.json
+
+A list: every other policy against the first, figure by figure; absent of one policy. [comparing.md](comparing.md) says what the numbers
+mean.
+
+| key | meaning |
+|---|---|
+";
+
+const FIGURES: &str = "
+### Figures that can be compared
+
+Keys are those of a run in `summary.json`; `*` stands for each name there is. Which way is good and the smallest difference worth a
+verdict are our choice.
+
+| key | unit | good | smallest difference | meaning |
+|---|---|---|---|---|
+";
 
 const INTRODUCTION: &str = "# What a run writes
 

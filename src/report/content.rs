@@ -1,9 +1,10 @@
 //! What a report says, in order: sentences and tables, before they are set for the terminal or for a file.
 
-use super::estimate::Estimate;
+use super::figures::Unit;
 use super::humane::{duration, duration_pair, number};
 use super::keys::SpreadSummary;
 use super::summary::{RunSummary, Summary};
+use crate::compare::Estimate;
 
 /// One piece of a report.
 pub(super) enum Part {
@@ -64,20 +65,8 @@ pub(super) fn parts(summary: &Summary, reader: Reader) -> Vec<Part> {
     parts
 }
 
-/// A figure of a run.
-pub(super) type Figure = fn(&RunSummary) -> Option<f64>;
-
-/// How a figure is set.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unit {
-    Seconds,
-    Count,
-    Percent,
-    /// A percentage that small differences of matter.
-    Hundredths,
-    GpuHours,
-    Ratio,
-}
+/// How a figure of a run is read.
+pub(super) type Read = fn(&RunSummary) -> Option<f64>;
 
 pub(super) struct Say<'a> {
     pub(super) summary: &'a Summary,
@@ -113,7 +102,7 @@ impl<'a> Say<'a> {
     pub(super) fn seeds(&self) -> usize {
         self.policies.iter().map(|policy| self.runs(policy).count()).max().unwrap_or(0)
     }
-    fn runs(&self, policy: &'a str) -> impl Iterator<Item = &'a RunSummary> + Clone + 'a {
+    pub(super) fn runs(&self, policy: &'a str) -> impl Iterator<Item = &'a RunSummary> + Clone + 'a {
         self.summary.of_policy(policy)
     }
     fn anyone_waited(&self) -> bool {
@@ -121,7 +110,7 @@ impl<'a> Say<'a> {
     }
 
     /// A value without its interval.
-    fn value(&self, unit: Unit, value: f64) -> String {
+    pub(super) fn value(&self, unit: Unit, value: f64) -> String {
         match (unit, self.reader) {
             (Unit::Seconds, Reader::Terminal) => duration(value),
             (Unit::Seconds, Reader::File) => number(value, 2),
@@ -134,7 +123,7 @@ impl<'a> Say<'a> {
         }
     }
     /// A mean and its interval in one unit; the mean alone where all seeds agree.
-    fn estimate(&self, unit: Unit, estimate: Estimate) -> String {
+    pub(super) fn estimate(&self, unit: Unit, estimate: Estimate) -> String {
         let Some(half) = estimate.half.filter(|half| 0.0 < *half) else {
             return self.value(unit, estimate.mean);
         };
@@ -212,71 +201,6 @@ impl<'a> Say<'a> {
             ]
         });
         Part::Table { labels: 1, head, rows: rows.collect() }
-    }
-
-    /// Each policy against the first, seed by seed.
-    fn differences(&self) -> Vec<Part> {
-        let figures: [(&str, Unit, Figure); 7] = [
-            ("wait mean", Unit::Seconds, |run| run.wait_s.mean),
-            ("wait p90", Unit::Seconds, |run| run.wait_s.p90),
-            ("wait p99", Unit::Seconds, |run| run.wait_s.p99),
-            ("JCT mean", Unit::Seconds, |run| run.jct_s.mean),
-            ("preempted", Unit::Count, |run| Some(run.preemption.events as f64)),
-            ("occupancy", Unit::Percent, |run| run.occupancy),
-            ("goodput GPU h", Unit::GpuHours, |run| run.goodput_gpu_h),
-        ];
-        let base = self.policies[0];
-        let mut head = vec![format!("against {base}")];
-        head.extend(figures.iter().map(|(name, unit, _)| match unit {
-            Unit::Seconds => self.head(name),
-            Unit::Count | Unit::Percent | Unit::Hundredths | Unit::GpuHours | Unit::Ratio => (*name).into(),
-        }));
-        let rows = self.policies[1..].iter().map(|policy| {
-            let mut row = vec![String::from(*policy)];
-            row.extend(figures.iter().map(|(_, unit, figure)| self.difference(base, policy, *unit, *figure)));
-            row
-        });
-        let mut parts = vec![Part::Table { labels: 1, head, rows: rows.collect() }];
-        if 1 < self.seeds() {
-            parts.push(Part::Text("Differences are taken seed by seed; an interval that holds 0 shows none.".into()));
-        }
-        parts
-    }
-
-    fn difference(&self, base: &'a str, policy: &'a str, unit: Unit, figure: Figure) -> String {
-        let pairs: Vec<(f64, f64)> = self
-            .runs(policy)
-            .filter_map(|run| {
-                let other = self.runs(base).find(|other| other.seed == run.seed)?;
-                Some((figure(other)?, figure(run)?))
-            })
-            .collect();
-        let differences: Vec<f64> = pairs.iter().map(|(base, own)| own - base).collect();
-        let Some(estimate) = Estimate::of(&differences) else {
-            return "-".into();
-        };
-        if differences.iter().all(|it| *it == 0.0) {
-            return "=".into();
-        }
-        let sign = if 0.0 < estimate.mean { "+" } else { "" };
-        let text = match unit {
-            // Of percentages the difference is in points.
-            Unit::Percent | Unit::Hundredths => {
-                let decimals = if unit == Unit::Percent { 1 } else { 2 };
-                let half = estimate.half.filter(|half| 0.0 < *half);
-                let half = half.map_or(String::new(), |half| format!(" ± {}", number(100.0 * half, decimals)));
-                return format!("{sign}{}{half} pt", number(100.0 * estimate.mean, decimals));
-            }
-            Unit::Seconds | Unit::Count | Unit::GpuHours | Unit::Ratio => self.estimate(unit, estimate),
-        };
-        let whole = pairs.iter().fold(0.0, |sum, (base, _)| sum + base) / pairs.len() as f64;
-        if 0.0 < whole && estimate.half.is_none() {
-            let percent = 100.0 * estimate.mean / whole;
-            let decimals = if percent.abs() < 10.0 { 1 } else { 0 };
-            format!("{sign}{text} ({sign}{}%)", number(percent, decimals))
-        } else {
-            format!("{sign}{text}")
-        }
     }
 
     fn accounts(&self) -> Vec<Part> {
@@ -368,6 +292,6 @@ impl<'a> Say<'a> {
 }
 
 /// Decimals of GPU hours: few where they are many.
-fn hour_decimals(value: f64) -> usize {
+pub(super) fn hour_decimals(value: f64) -> usize {
     [3, 1, 0][usize::from(1.0 <= value.abs()) + usize::from(1000.0 <= value.abs())]
 }

@@ -27,15 +27,25 @@ pub fn duration(seconds: f64) -> String {
 
 /// A duration and how far it may be off, in one unit: `17.9 ± 1.8h`.
 pub(super) fn duration_pair(seconds: f64, off: f64) -> String {
-    let largest = seconds.abs().max(off);
+    let (unit, word, decimals) = scale(seconds.abs().max(off));
+    format!("{} ± {}{word}", number(seconds / unit, decimals), number(off / unit, decimals))
+}
+
+/// From one duration to another, in one unit: `-17.9 to 1.8h`.
+pub(super) fn duration_range(from: f64, to: f64) -> String {
+    let (unit, word, decimals) = scale(from.abs().max(to.abs()));
+    format!("{} to {}{word}", number(from / unit, decimals), number(to / unit, decimals))
+}
+
+/// Seconds in the unit that suits the largest of some durations, its word, and decimals.
+fn scale(largest: f64) -> (f64, &'static str, usize) {
     let (unit, word) = match largest {
         s if s < 59.95 => (1.0, "s"),
         s if s < 3597.0 => (60.0, "m"),
         s if s < 100.0 * 3600.0 => (3600.0, "h"),
         _ => (86_400.0, "d"),
     };
-    let decimals = if largest < 9.95 { 2 } else { 1 };
-    format!("{} ± {}{word}", number(seconds / unit, decimals), number(off / unit, decimals))
+    (unit, word, if largest < 9.95 { 2 } else { 1 })
 }
 
 /// A number with `decimals` decimals and commas between thousands.
@@ -69,6 +79,12 @@ mod tests {
         let shown = [(64_440.0, 6480.0), (2068.0, 731.0), (388_800.0, 196_920.0), (4.0, 0.5), (-3.0, 120.0)];
         let shown = shown.map(|(mean, half)| duration_pair(mean, half));
         assert_eq!(shown, ["17.9 ± 1.8h", "34.5 ± 12.2m", "4.5 ± 2.3d", "4.00 ± 0.50s", "-0.1 ± 2.0m"]);
+    }
+
+    #[test]
+    fn ranges_share_a_unit() {
+        let shown = [(-64_440.0, -6480.0), (-3.0, 120.0), (-0.5, 0.25)].map(|(from, to)| duration_range(from, to));
+        assert_eq!(shown, ["-17.9 to -1.8h", "-0.1 to 2.0m", "-0.50 to 0.25s"]);
     }
 
     #[test]

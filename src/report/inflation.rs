@@ -1,6 +1,7 @@
 //! What a summary and a report say of fragmentation, and of runs whose jobs arrive and never leave.
 
-use super::content::{Figure, Part, Reader, Say, Unit};
+use super::content::{Part, Read, Reader, Say};
+use super::figures::Unit;
 use super::keys::{FragmentClasses, FragmentationSummary};
 use super::summary::{RunSummary, round};
 use crate::metrics::Measured;
@@ -109,18 +110,18 @@ impl Say<'_> {
         let ends: Vec<usize> = self.summary.runs.iter().filter_map(last).collect();
         let most = ends.iter().max().copied().unwrap_or(0);
         let end = if ends.iter().all(|end| *end == most) { format!("at {most}%") } else { "at the end".into() };
-        let hundred: (&str, Unit, Figure) = ("at 100%", Unit::Hundredths, |run| alloc(run, 100));
-        let mut columns: Vec<(&str, Unit, Figure)> = Vec::new();
+        let hundred: (&str, Unit, Read) = ("at 100%", Unit::Hundredths, |run| alloc(run, 100));
+        let mut columns: Vec<(&str, Unit, Read)> = Vec::new();
         if most != 100 {
             columns.push(hundred);
         }
         columns.extend([
-            (end.as_str(), Unit::Hundredths, (|run| alloc(run, last(run)?)) as Figure),
+            (end.as_str(), Unit::Hundredths, (|run| alloc(run, last(run)?)) as Read),
             ("unallocated", Unit::Hundredths, |run| Some(1.0 - alloc(run, 100.min(last(run)?))?)),
             ("failed", Unit::Count, |run| Some(run.inflation.as_ref()?.failed as f64)),
             ("failed GPUs", Unit::Count, |run| Some(run.inflation.as_ref()?.failed_gpu_milli as f64 / 1000.0)),
         ]);
-        let fragments: [(&str, Unit, Figure); 6] = [
+        let fragments: [(&str, Unit, Read); 6] = [
             ("of free at 50%", Unit::Percent, |run| ratio(run, 50)),
             ("at 80%", Unit::Percent, |run| ratio(run, 80)),
             ("at 100%", Unit::Percent, |run| ratio(run, 100)),
@@ -144,7 +145,7 @@ impl Say<'_> {
         if self.reader == Reader::Terminal || !any {
             return Vec::new();
         }
-        let columns: [(&str, Unit, Figure); 9] = [
+        let columns: [(&str, Unit, Read); 9] = [
             ("of free", Unit::Percent, |run| run.fragmentation.ratio),
             ("of all", Unit::Percent, |run| run.fragmentation.amount),
             ("usable (Q3)", Unit::Percent, |run| run.fragmentation.classes.as_ref()?.q3),
@@ -185,7 +186,7 @@ mod tests {
         let mut measured = Measured { inflation: Some(figures), ..Measured::default() };
         measured.jobs.submitted = 200;
         (measured.jobs.running, measured.jobs.queued) = (170, 30);
-        Run { policy: policy.into(), seed, ledger_hash: String::new(), measured, counters: Counters::default() }
+        Run { policy: policy.into(), seed, ledger_hash: String::new(), measured, counters: Counters::default(), waits: None }
     }
 
     #[test]

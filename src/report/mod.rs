@@ -4,9 +4,11 @@
 
 mod behaviour;
 mod columns;
+mod comparison;
 mod content;
+mod differences;
 mod error;
-mod estimate;
+mod figures;
 mod humane;
 mod inflation;
 mod inputs;
@@ -23,8 +25,9 @@ mod tests;
 
 pub use behaviour::{BehaviourSummary, OthersSummary, TopLevelSummary};
 pub use columns::{Column, DataType, TABLES, TableDoc, outputs_md};
+pub use comparison::{BlocksSummary, ComparisonSummary, Waits};
 pub use error::ReportError;
-pub use estimate::Estimate;
+pub use figures::{Figure, FigureInfo, Unit, figures, resolve, value};
 pub use humane::duration;
 pub use inflation::{InflationEndSummary, InflationSummary};
 pub use inputs::inputs;

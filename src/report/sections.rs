@@ -1,6 +1,7 @@
 //! The sections of a report below its main table. Each is there only where it has something to tell.
 
-use super::content::{Figure, Part, Reader, Say, Unit};
+use super::content::{Part, Read, Reader, Say};
+use super::figures::{Unit, worst_account};
 use super::keys::{ClassSummary, LevelsSummary};
 use super::summary::RunSummary;
 use std::collections::BTreeMap;
@@ -59,9 +60,9 @@ impl<'a> Say<'a> {
     }
 
     /// A row a policy, of figures. A column or a policy is left out that has no value, or with `nonzero` nothing but zeros.
-    pub(super) fn table(&self, nonzero: bool, columns: &[(&str, Unit, Figure)]) -> Part {
-        let tells = |run: &RunSummary, figure: &Figure| figure(run).is_some_and(|value| !nonzero || value != 0.0);
-        let has = |figure: &Figure| self.summary.runs.iter().any(|run| tells(run, figure));
+    pub(super) fn table(&self, nonzero: bool, columns: &[(&str, Unit, Read)]) -> Part {
+        let tells = |run: &RunSummary, figure: &Read| figure(run).is_some_and(|value| !nonzero || value != 0.0);
+        let has = |figure: &Read| self.summary.runs.iter().any(|run| tells(run, figure));
         let columns: Vec<_> = columns.iter().filter(|(_, _, figure)| has(figure)).collect();
         let mut head = vec!["policy".into()];
         head.extend(columns.iter().map(|(name, unit, _)| match unit {
@@ -89,11 +90,11 @@ impl<'a> Say<'a> {
         if !self.charges() {
             return Vec::new();
         }
-        let mut delivered: Vec<(&str, Unit, Figure)> = Vec::new();
+        let mut delivered: Vec<(&str, Unit, Read)> = Vec::new();
         let accounts = self.summary.runs.iter().map(|run| run.by_account.len()).max().unwrap_or(0);
         if 1 < accounts {
             delivered.extend([
-                ("of owed", Unit::Percent, (|run| run.delivered_of_owed) as Figure),
+                ("of owed", Unit::Percent, (|run| run.delivered_of_owed) as Read),
                 ("worst account", Unit::Percent, worst_account),
                 ("by day", Unit::Percent, |run| run.delivered_of_owed_by.day),
                 ("by hour", Unit::Percent, |run| run.delivered_of_owed_by.hour),
@@ -103,8 +104,8 @@ impl<'a> Say<'a> {
             }
             delivered.push(("swing", Unit::Ratio, |run| run.window_cliff.autocorrelation));
         }
-        let impact: (&str, Unit, Figure) = ("impact", Unit::Percent, |run| run.impact);
-        let unallocated: (&str, Unit, Figure) = ("unallocated", Unit::Percent, |run| run.unallocated_share);
+        let impact: (&str, Unit, Read) = ("impact", Unit::Percent, |run| run.impact);
+        let unallocated: (&str, Unit, Read) = ("unallocated", Unit::Percent, |run| run.unallocated_share);
         let mut parts = vec![Part::Heading("Budgets".into())];
         let lag = self.summary.runs.iter().find(|run| run.window_cliff.autocorrelation.is_some());
         if let Some(days) = lag.map(|run| run.window_cliff.lag_d).filter(|_| 1 < accounts) {
@@ -235,9 +236,4 @@ impl<'a> Say<'a> {
 /// GPUs that could be interrupted, where that was not always the same.
 fn varying(run: &RunSummary) -> Option<&LevelsSummary> {
     Some(&run.interruptible_gpus).filter(|levels| levels.min != levels.max)
-}
-
-/// Delivered of owed of the account that fared worst.
-fn worst_account(run: &RunSummary) -> Option<f64> {
-    run.by_account.values().filter_map(|it| it.delivered_of_owed).reduce(f64::min)
 }

@@ -3,6 +3,7 @@
 //! Numbers are rounded to six decimals, so that equal runs give equal bytes; what has no value is null.
 
 use super::behaviour::{BehaviourSummary, TopLevelSummary};
+use super::comparison::{ComparisonSummary, Waits, compare};
 use super::inflation::InflationSummary;
 use super::keys::{
     AccountSummary, ClassSummary, DeliveredBySummary, DrainsSummary, EngineSummary, FailureSummary, FidelitySummary,
@@ -28,6 +29,8 @@ pub struct Run {
     pub measured: Measured,
     /// Counts of work done by the engine.
     pub counters: Counters,
+    /// Waits job by job, of a history that is to be compared in blocks of time.
+    pub waits: Option<Waits>,
 }
 
 /// `summary.json`.
@@ -48,6 +51,9 @@ pub struct Summary {
     /// Keys that were set for this result alone (`KEY=VALUE`), absent if none was: the files alone would give another one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<String>,
+    /// Every policy against the first, figure by figure; absent of one policy.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub comparison: Vec<ComparisonSummary>,
 }
 
 /// Figures of one run.
@@ -144,7 +150,7 @@ impl Summary {
     /// The summary of `runs`, in the order given. `inputs` is what [`super::inputs`] says of their cases.
     pub fn new(scenario: &str, inputs: &str, runs: &[Run]) -> Summary {
         let first = runs.first().map(|run| &run.measured);
-        Summary {
+        let mut summary = Summary {
             schedlab: env!("CARGO_PKG_VERSION").into(),
             scenario: scenario.into(),
             inputs: inputs.into(),
@@ -152,7 +158,10 @@ impl Summary {
             outstanding: first.and_then(|it| round(it.capacity.outstanding)),
             runs: runs.iter().map(RunSummary::new).collect(),
             settings: Vec::new(),
-        }
+            comparison: Vec::new(),
+        };
+        summary.comparison = compare(&summary, runs);
+        summary
     }
     /// The text of `summary.json`.
     pub fn to_json(&self) -> String {

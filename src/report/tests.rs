@@ -12,15 +12,15 @@ use polars::prelude::{DataFrame, ParquetReader, SerReader};
 use std::fs;
 use std::path::Path;
 
-fn run(policy: &str, story: &Story) -> Run {
+pub(super) fn run(policy: &str, story: &Story) -> Run {
     let (case, outcome) = story.told();
     let counters = crate::engine::Counters { events: 8, passes: 4, decisions: 4, node_visits: 9, ..outcome.counters };
     let (measured, ledger_hash) = (measure(&case, &outcome), outcome.ledger.hash());
-    Run { policy: policy.into(), seed: case.seed, ledger_hash, measured, counters }
+    Run { policy: policy.into(), seed: case.seed, ledger_hash, measured, counters, waits: None }
 }
 
 /// The story of the preemption with labels, and its first half without the preemption.
-fn stories() -> (Story, Story) {
+pub(super) fn stories() -> (Story, Story) {
     let (mut urgent, [a, b, c]) = preemption();
     let label = |story: &mut Story| {
         story.account("a/a1", 3.0);
@@ -38,7 +38,7 @@ fn stories() -> (Story, Story) {
     (patient, urgent)
 }
 
-fn summary() -> Summary {
+pub(super) fn summary() -> Summary {
     let (patient, urgent) = stories();
     Summary::new("tiny", "blake3:00", &[run("fcfs", &patient), run("priority", &urgent)])
 }
@@ -62,6 +62,8 @@ fn two_policies_side_by_side() {
     ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
      priority       +0.33s (+33%)   +1s (+33%)   +1s (+33%)   +0.33s (+4.5%)          +1           =               =
     ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    One run each: no interval, no verdict. `--seeds 10` gives them where work is drawn by seed.
 
     By class
 
@@ -108,6 +110,8 @@ fn the_same_for_a_file() {
     | against fcfs | wait mean (s) | wait p90 (s) | wait p99 (s) | JCT mean (s) | preempted | occupancy | goodput GPU h |
     |---|---:|---:|---:|---:|---:|---:|---:|
     | priority | +0.33 (+33%) | +1.00 (+33%) | +1.00 (+33%) | +0.33 (+4.5%) | +1 | = | = |
+
+    One run each: no interval, no verdict. `--seeds 10` gives them where work is drawn by seed.
 
     ## By class
 
@@ -461,13 +465,22 @@ fn seeds_give_intervals_and_censored_percentiles_a_sign() {
      cut              0   3.50 ± 5.69s   ≥7.0 ± 11.4s   ≥7.0 ± 11.4s             -           0      100.0%               0
     ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    ────────────────────────────────────────────────────────────────────────────────────────────────────
-     against fcfs   wait mean   wait p90   wait p99   JCT mean   preempted   occupancy    goodput GPU h
-    ────────────────────────────────────────────────────────────────────────────────────────────────────
-     cut                -0.5s        -1s        -1s          -           =           =   -0.003 ± 0.003
-    ────────────────────────────────────────────────────────────────────────────────────────────────────
+    ─────────────────────────────────────────────────────────────────────────────────────────────
+     cut against fcfs     fcfs      cut       difference          bootstrap              verdict
+    ─────────────────────────────────────────────────────────────────────────────────────────────
+     wait mean              4s     3.5s            -0.5s                  -   no difference seen
+     wait p90               8s      ≥7s             ≥-1s                  -             withheld
+     wait p99               8s      ≥7s             ≥-1s                  -             withheld
+     preempted               0        0                =                  -   no difference seen
+     lost GPU h              0        0                =                  -   no difference seen
+     occupancy          100.0%   100.0%                =                  -   no difference seen
+     goodput GPU h       0.003        0   -0.003 ± 0.003   -0.004 to -0.002   intervals disagree
+    ─────────────────────────────────────────────────────────────────────────────────────────────
 
-    Differences are taken seed by seed; an interval that holds 0 shows none.
+    Differences are taken seed by seed, ± half of their 95 % interval. Verdicts are corrected for 7
+    comparisons (Holm) and leave out what is too small to matter (docs/comparing.md). Intervals
+    disagree: one of Student's t and the bootstrap holds 0, the other does not. Withheld: a job still
+    waiting is at the rank, so the true difference may be another.
 
     Jobs still waiting at the end, whose waits are at least what is shown: cut 1.
 

@@ -50,6 +50,61 @@ fn threads_do_not_change_the_summary() {
     assert_eq!(of("1"), of("4"));
 }
 
+/// A small cluster whose work is drawn: a month in which people wait.
+const DRAWN: &str = "[run]\npolicies = [\"fcfs\", \"easy\"]\nlookback = \"1d\"\n[[cluster.node]]\ncount = 2\ngpus = 8\n\
+    [workload.synth]\nspan = \"30d\"\nload = 0.8\n[[workload.synth.class]]\nname = \"all\"\ngpus = \"1:60 4:30 8:10\"\nmedian = \"1h\"\n";
+
+fn compared<'a>(summary: &'a Value, metric: &str) -> &'a Value {
+    let list = summary["comparison"].as_array().unwrap();
+    list.iter().find(|it| it["metric"] == metric).unwrap_or_else(|| panic!("no {metric} in {list:?}"))
+}
+
+#[test]
+fn policies_are_compared_over_seeds() {
+    let desk = Desk::new(&[("drawn.toml", DRAWN)]);
+    let of = |threads| summary(&desk, &["run", "drawn.toml", "--json", "--seeds", "6", "--threads", threads, "--out", "out"]);
+    let summary = of("1");
+    assert_eq!(summary, of("2"));
+    let mean = compared(&summary, "wait_s.mean");
+    assert_eq!((mean["base"].as_str(), mean["policy"].as_str(), mean["n"].as_u64()), (Some("fcfs"), Some("easy"), Some(6)));
+    let waits = |policy: &str| -> Vec<f64> {
+        let runs = summary["runs"].as_array().unwrap().iter().filter(|run| run["policy"] == policy);
+        runs.map(|run| run["wait_s"]["mean"].as_f64().unwrap()).collect()
+    };
+    let found = schedlab::compare::paired(&waits("fcfs"), &waits("easy")).unwrap();
+    for (key, expected) in [("difference", found.difference), ("half", found.half.unwrap()), ("p", found.p.unwrap())] {
+        assert!((mean[key].as_f64().unwrap() - expected).abs() < 1e-6, "{key}: {mean} for {expected}");
+    }
+    assert_eq!(mean["verdict"], "better", "{mean}");
+    assert!(mean.get("blocks").is_none(), "several seeds need no blocks");
+    let page = std::fs::read_to_string(desk.path().join("out/summary.md")).unwrap();
+    assert!(page.contains("| easy against fcfs | fcfs | easy | difference | bootstrap | n | p | p (Holm) | verdict |"), "{page}");
+}
+
+#[test]
+fn one_history_is_compared_in_blocks() {
+    let desk = Desk::new(&[("drawn.toml", DRAWN), ("three.toml", THREE)]);
+    let drawn = summary(&desk, &["run", "drawn.toml", "--json"]);
+    let mean = compared(&drawn, "wait_s.mean");
+    assert_eq!((mean["n"].as_u64(), mean["blocks"]["length_d"].as_f64()), (Some(1), Some(1.0)));
+    assert!(mean["blocks"]["count"].as_u64().unwrap() >= 20 && mean["bootstrap"].is_array() && mean["half"].is_null(), "{mean}");
+    assert_ne!(mean["verdict"], "too few to tell");
+    assert_eq!(compared(&drawn, "wait_s.p99")["verdict"], "too few to tell", "only what is resampled gets a verdict");
+
+    // Nothing is drawn by seed, so ten seeds are one run ten times; and two seconds are no twenty days.
+    let three = summary(&desk, &["run", "three.toml", "--json", "--seeds", "10"]);
+    for it in three["comparison"].as_array().unwrap() {
+        assert_eq!((it["n"].as_u64(), it["verdict"].as_str()), (Some(1), Some("too few to tell")), "{it}");
+    }
+    assert_eq!(compared(&three, "wait_s.mean")["blocks"]["count"].as_u64(), Some(0));
+    let output = desk.schedlab(&["run", "three.toml", "--seeds", "10", "--quiet"]);
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        printed.contains("All seeds gave the same runs: no interval, no verdict.") && !printed.contains("better"),
+        "{printed}"
+    );
+}
+
 #[cfg(unix)]
 #[test]
 fn a_closed_pipe_is_no_panic() {

@@ -1,0 +1,376 @@
+//! The key `comparison`: each policy against the first, figure by figure, with intervals and a verdict.
+
+use super::figures::{Figure, resolve, value};
+use super::summary::{Run, RunSummary, Summary, round};
+use crate::compare::{Interval, Statistic, TimedPair, Verdict, blocks, holm, paired, verdict};
+use crate::metrics::Waited;
+use crate::units::SimSpan;
+use serde::{Deserialize, Serialize};
+
+/// One policy against the first in one figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ComparisonSummary {
+    /// Key of the figure, as in a run.
+    pub metric: String,
+    /// The policy compared with: the first.
+    pub base: String,
+    /// The policy compared.
+    pub policy: String,
+    /// Pairs of runs that have the figure. Seeds that gave the same two runs again count once.
+    pub n: u64,
+    /// Mean of the base.
+    pub mean_base: Option<f64>,
+    /// Mean of the policy.
+    pub mean: Option<f64>,
+    /// Mean difference, policy minus base.
+    pub difference: Option<f64>,
+    /// Half of its 95 % interval by Student's t; null of one pair.
+    pub half: Option<f64>,
+    /// Its 95 % interval by bootstrap: over pairs, or of one pair over blocks of time.
+    pub bootstrap: Option<[f64; 2]>,
+    /// How likely a difference at least as large is by chance.
+    pub p: Option<f64>,
+    /// The same, corrected for all comparisons of this list.
+    pub p_holm: Option<f64>,
+    /// In words.
+    pub verdict: String,
+    /// Sides (`base`, `policy`) known only to be at least that, since a job still waiting is at the rank.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub at_least: Vec<String>,
+    /// Of one history in blocks of time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<BlocksSummary>,
+}
+
+/// Blocks of time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BlocksSummary {
+    /// How many fit into the history.
+    pub count: u64,
+    /// How long one is, in days.
+    pub length_d: Option<f64>,
+}
+
+/// Its keys and what they mean, for the documentation.
+pub(super) const KEYS: &[(&str, &str)] = &[
+    ("metric", "Key of the figure, as in a run."),
+    ("base", "The policy compared with: the first."),
+    ("policy", "The policy compared."),
+    ("n", "Pairs of runs of one seed that both have the figure. Seeds that gave the same two runs again count once."),
+    ("mean_base", "Mean of the base."),
+    ("mean", "Mean of the policy."),
+    ("difference", "Mean difference, policy minus base."),
+    ("half", "Half of its 95 % interval (Student's t for pairs); null of one pair."),
+    (
+        "bootstrap",
+        "Its 95 % interval by bootstrap, lower and upper end: over pairs, or of one pair over blocks of time; null without.",
+    ),
+    (
+        "p",
+        "How likely a difference at least as large is by chance; null without interval, or where neither side is known exactly.",
+    ),
+    ("p_holm", "The same, corrected for all comparisons of the list."),
+    ("verdict", "`better`, `worse`, `no difference seen`, `too few to tell`, `intervals disagree` or `withheld`."),
+    (
+        "at_least",
+        "Sides (`base`, `policy`) known only to be at least that, since a job still waiting is at the rank; absent of none.",
+    ),
+    ("blocks", "Of one history: `count` blocks of `length_d` days; absent where time was not cut."),
+];
+
+/// What was compared before verdicts: all of them together decide on each.
+struct Draft {
+    summary: ComparisonSummary,
+    judge: Box<dyn Fn(Option<f64>) -> Verdict>,
+}
+
+/// The figures of the table, fixed before anything is run, so that nothing is picked by how it came out.
+const SHOWN: [&str; 12] = [
+    "wait_s.mean",
+    "wait_s.p90",
+    "wait_s.p99",
+    "by_class.*.wait_s.p90",
+    "jct_s.mean",
+    "delivered_of_owed",
+    "worst_account.delivered_of_owed",
+    "preemption.events",
+    "preemption.lost_gpu_h",
+    "occupancy",
+    "fragmentation.ratio",
+    "goodput_gpu_h",
+];
+
+/// Compares every policy with the first; empty of one policy.
+pub(super) fn compare(summary: &Summary, runs: &[Run]) -> Vec<ComparisonSummary> {
+    let policies = summary.policies();
+    let Some((base, others)) = policies.split_first() else {
+        return Vec::new();
+    };
+    let figures: Vec<Figure> = SHOWN.iter().flat_map(|key| resolve(key, summary).unwrap_or_default()).collect();
+    let figures: Vec<Figure> = figures.into_iter().filter(|figure| tells(figure, summary)).collect();
+    let mut drafts = Vec::new();
+    for policy in others {
+        let pairs = pairs(summary, base, policy);
+        drafts.extend(figures.iter().filter_map(|figure| draft(figure, &pairs)));
+        if let [(first, second)] = pairs[..] {
+            let of = |run: &RunSummary| runs.iter().find(|it| it.policy == run.policy && it.seed == run.seed)?.waits.as_ref();
+            if let (Some(before), Some(after)) = (of(first), of(second)) {
+                by_blocks(&mut drafts, policy, before, after);
+            }
+        }
+    }
+    judged(drafts)
+}
+
+/// The waits of a run's jobs one by one, and the lookback of its figures.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Waits {
+    /// Jobs in order.
+    pub jobs: Vec<Waited>,
+    /// The lookback.
+    pub lookback: SimSpan,
+}
+
+/// Whether a figure says something in that summary: one class alone is all jobs, and one account or none is no budget.
+fn tells(figure: &Figure, summary: &Summary) -> bool {
+    let most = |count: fn(&RunSummary) -> usize| summary.runs.iter().map(count).max().unwrap_or(0);
+    match figure.info.key.split('.').next() {
+        Some("by_class") => 1 < most(|run| run.by_class.len()),
+        Some("delivered_of_owed" | "worst_account") => 1 < most(|run| run.by_account.len()),
+        _ => true,
+    }
+}
+
+/// Runs of two policies on the same seed. Where nothing is drawn by seed every seed gives the same two runs: those are one pair.
+fn pairs<'a>(summary: &'a Summary, base: &'a str, policy: &'a str) -> Vec<(&'a RunSummary, &'a RunSummary)> {
+    let mut pairs: Vec<(&RunSummary, &RunSummary)> = Vec::new();
+    for own in summary.of_policy(policy) {
+        let Some(base) = summary.of_policy(base).find(|it| it.seed == own.seed) else {
+            continue;
+        };
+        let same = |it: &(&RunSummary, &RunSummary)| it.0.ledger_hash == base.ledger_hash && it.1.ledger_hash == own.ledger_hash;
+        if !pairs.iter().any(same) {
+            pairs.push((base, own));
+        }
+    }
+    pairs
+}
+
+fn draft(figure: &Figure, pairs: &[(&RunSummary, &RunSummary)]) -> Option<Draft> {
+    let valued = pairs.iter().filter_map(|(base, own)| Some((value(base, figure)?, value(own, figure)?)));
+    let (before, after): (Vec<f64>, Vec<f64>) = valued.unzip();
+    let found = paired(&before, &after)?;
+    let censored = (pairs.iter().any(|(base, _)| figure.is_at_least(base)), pairs.iter().any(|(_, own)| figure.is_at_least(own)));
+    let mut at_least = Vec::new();
+    at_least.extend(censored.0.then(|| "base".to_owned()));
+    at_least.extend(censored.1.then(|| "policy".to_owned()));
+    let summary = ComparisonSummary {
+        metric: figure.key(),
+        base: pairs[0].0.policy.clone(),
+        policy: pairs[0].1.policy.clone(),
+        n: found.n as u64,
+        mean_base: round(Some(found.mean_base)),
+        mean: round(Some(found.mean_own)),
+        difference: round(Some(found.difference)),
+        half: round(found.half),
+        bootstrap: found.bootstrap.and_then(ends),
+        p: found.p.filter(|_| censored != (true, true)),
+        p_holm: None,
+        verdict: String::new(),
+        at_least,
+        blocks: None,
+    };
+    let (direction, floor) = (figure.info.direction, figure.info.floor);
+    let judge = move |p: Option<f64>| uncensored(verdict(&found, p, direction, floor), found.difference, censored);
+    Some(Draft { summary, judge: Box::new(judge) })
+}
+
+/// A verdict on what is known only to be at least so much: it stands where more of it would only make the difference larger.
+fn uncensored(verdict: Verdict, difference: f64, (base, own): (bool, bool)) -> Verdict {
+    let stands = match (base, own) {
+        (false, false) => true,
+        (true, true) => false,
+        (true, false) => difference < 0.0,
+        (false, true) => 0.0 < difference,
+    };
+    match verdict {
+        Verdict::TooFew => Verdict::TooFew,
+        _ if !stands => Verdict::Censored,
+        Verdict::Better | Verdict::Worse | Verdict::NoDifference | Verdict::Disagree | Verdict::Censored => verdict,
+    }
+}
+
+/// Adds to the waits of one history what resampling it in blocks of time says.
+fn by_blocks(drafts: &mut [Draft], policy: &str, before: &Waits, after: &Waits) {
+    let series = series(before, after);
+    for (key, statistic) in [("wait_s.mean", Statistic::Mean), ("wait_s.p90", Statistic::Percentile(90))] {
+        let Some(draft) = drafts.iter_mut().find(|it| it.summary.metric == key && it.summary.policy == policy) else {
+            continue;
+        };
+        let Some(found) = blocks(&series, before.lookback, statistic) else {
+            continue;
+        };
+        let summary = &mut draft.summary;
+        let days = found.length.as_secs_f64() / SimSpan::DAY.as_secs_f64();
+        summary.blocks = Some(BlocksSummary { count: found.count, length_d: round(Some(days)) });
+        let censored = (summary.at_least.iter().any(|it| it == "base"), summary.at_least.iter().any(|it| it == "policy"));
+        summary.bootstrap = found.estimate.and_then(|it| ends(it.interval));
+        summary.p = found.estimate.map(|it| it.p).filter(|_| censored != (true, true));
+        let Some(info) = super::figures::figures().iter().find(|info| info.key == key) else {
+            continue;
+        };
+        let judge = move |p: Option<f64>| uncensored(found.verdict(p, info.direction, info.floor), found.difference(), censored);
+        draft.judge = Box::new(judge);
+    }
+}
+
+/// Jobs that count on both sides, by time.
+fn series(before: &Waits, after: &Waits) -> Vec<TimedPair> {
+    let mut rows = after.jobs.iter().peekable();
+    let mut series = Vec::with_capacity(before.jobs.len());
+    for base in &before.jobs {
+        while rows.next_if(|own| own.job < base.job).is_some() {}
+        if let Some(own) = rows.next_if(|own| own.job == base.job && own.submit == base.submit) {
+            series.push(TimedPair { at: base.submit, base: base.wait.as_secs_f64(), own: own.wait.as_secs_f64() });
+        }
+    }
+    series.sort_by_key(|it| it.at);
+    series
+}
+
+/// Corrects every p for all of them, and says the verdicts.
+fn judged(drafts: Vec<Draft>) -> Vec<ComparisonSummary> {
+    let p: Vec<f64> = drafts.iter().filter_map(|draft| draft.summary.p).collect();
+    let mut corrected = holm(&p).into_iter();
+    let judged = drafts.into_iter().map(|Draft { mut summary, judge }| {
+        let exact = summary.p.and_then(|_| corrected.next());
+        let withheld = summary.at_least.len() == 2 && summary.bootstrap.is_some();
+        summary.verdict = if withheld { Verdict::Censored } else { judge(exact) }.words().to_owned();
+        (summary.p, summary.p_holm) = (round(summary.p), round(exact));
+        summary
+    });
+    judged.collect()
+}
+
+fn ends(interval: Interval) -> Option<[f64; 2]> {
+    Some([round(Some(interval.low))?, round(Some(interval.high))?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::summary;
+    use super::*;
+
+    /// Runs of two policies on `seeds`, the second with a mean wait less by `saved` and one as it is.
+    fn seeds(seeds: u64, saved: fn(u64) -> f64) -> Summary {
+        let mut summary = summary();
+        let [base, own] = [summary.runs[0].clone(), summary.runs[1].clone()];
+        summary.runs.clear();
+        for seed in 0..seeds {
+            let mut pair = [base.clone(), own.clone()];
+            for run in &mut pair {
+                run.seed = seed;
+                run.ledger_hash = format!("{} {seed}", run.policy);
+                run.wait_s.mean = Some(100.0 + seed as f64);
+            }
+            pair[1].wait_s.mean = pair[1].wait_s.mean.map(|mean| mean - saved(seed));
+            summary.runs.extend(pair);
+        }
+        summary
+    }
+
+    fn of<'a>(found: &'a [ComparisonSummary], metric: &str) -> &'a ComparisonSummary {
+        found.iter().find(|it| it.metric == metric).unwrap()
+    }
+
+    #[test]
+    fn all_comparisons_are_corrected_together() {
+        let summary = seeds(5, |seed| 20.0 + seed as f64);
+        let found = compare(&summary, &[]);
+        let mean = of(&found, "wait_s.mean");
+        assert_eq!((mean.n, mean.mean_base, mean.mean, mean.difference), (5, Some(102.0), Some(80.0), Some(-22.0)));
+        assert_eq!(mean.verdict, "better");
+        // Of all others the runs are alike, so their differences are decided (p = 0) or none (p = 1), and this one is neither.
+        let zeros = found.iter().filter(|it| it.p == Some(0.0)).count();
+        let p = paired(&[100.0, 101.0, 102.0, 103.0, 104.0], &[80.0; 5]).and_then(|it| it.p).unwrap();
+        assert_eq!(mean.p, round(Some(p)));
+        assert_eq!(mean.p_holm, round(Some(p * (found.len() - zeros) as f64)));
+        let one = compare(&seeds(1, |_| 20.0), &[]);
+        assert_eq!((of(&one, "wait_s.mean").verdict.as_str(), of(&one, "wait_s.mean").half), ("too few to tell", None));
+    }
+
+    #[test]
+    fn the_same_run_again_is_no_evidence() {
+        let mut summary = seeds(4, |_| 20.0);
+        for run in &mut summary.runs {
+            run.ledger_hash = run.policy.clone();
+        }
+        let found = compare(&summary, &[]);
+        assert!(found.iter().all(|it| it.n == 1 && it.verdict == "too few to tell" && it.p.is_none()), "{found:?}");
+    }
+
+    #[test]
+    fn what_is_at_least_so_much_may_not_decide() {
+        let verdict = |saved: fn(u64) -> f64, censored: [bool; 2]| {
+            let mut summary = seeds(5, |_| 0.0);
+            for (row, run) in summary.runs.iter_mut().enumerate() {
+                run.wait_s.p90 = Some(500.0 + run.seed as f64 - if row % 2 == 1 { saved(run.seed) } else { 0.0 });
+                run.wait_s.at_least = if censored[row % 2] { vec!["p90".into()] } else { Vec::new() };
+            }
+            let found = compare(&summary, &[]);
+            let p90 = of(&found, "wait_s.p90");
+            (p90.verdict.clone(), p90.at_least.len())
+        };
+        let (less, more): (fn(u64) -> f64, fn(u64) -> f64) = (|seed| 90.0 + seed as f64, |seed| -90.0 - seed as f64);
+        for (saved, censored, expected) in [
+            (less, [false, false], "better"),
+            (less, [true, false], "better"),
+            (less, [false, true], "withheld"),
+            (less, [true, true], "withheld"),
+            (more, [true, false], "withheld"),
+            (more, [false, true], "worse"),
+        ] {
+            let count = censored.iter().filter(|it| **it).count();
+            assert_eq!(verdict(saved, censored), (expected.to_owned(), count), "{censored:?}");
+        }
+    }
+
+    #[test]
+    fn one_history_is_cut_into_blocks() {
+        let mut summary = seeds(1, |_| 50.0);
+        summary.runs.iter_mut().for_each(|run| run.wait_s.at_least.clear());
+        let waits = |days: u64, saved: u64| {
+            let jobs = (0..days * 24).map(|hour| Waited {
+                job: crate::ids::JobId::from_index(hour as usize),
+                submit: crate::units::SimTime::from_secs(3600 * hour),
+                wait: SimSpan::from_secs(100 + hour % 7 - saved * (1 + hour % 2)),
+            });
+            Some(Waits { jobs: jobs.collect(), lookback: SimSpan::DAY })
+        };
+        let run = super::super::tests::run;
+        let runs = |days| {
+            let stories = super::super::tests::stories();
+            let run = |policy, story, saved| Run { seed: 0, waits: waits(days, saved), ..run(policy, story) };
+            [run("fcfs", &stories.0, 0), run("priority", &stories.1, 30)]
+        };
+        let found = compare(&summary, &runs(30));
+        let mean = of(&found, "wait_s.mean");
+        assert_eq!(mean.blocks, Some(BlocksSummary { count: 29, length_d: Some(1.0) }));
+        assert_eq!((mean.n, mean.half, mean.verdict.as_str()), (1, None, "better"));
+        assert!(mean.bootstrap.is_some_and(|[low, high]| low <= -45.0 && -45.0 <= high), "{mean:?}");
+        let short = compare(&summary, &runs(20));
+        let mean = of(&short, "wait_s.mean");
+        assert_eq!((mean.blocks.map(|it| it.count), mean.bootstrap, mean.verdict.as_str()), (Some(19), None, "too few to tell"));
+    }
+
+    #[test]
+    fn every_key_is_documented() {
+        let mut found = compare(&seeds(3, |_| 1.0), &[]).swap_remove(0);
+        found.at_least.push("base".into());
+        found.blocks = Some(BlocksSummary { count: 1, length_d: None });
+        let found = serde_json::to_value(found).unwrap();
+        let mut keys: Vec<&str> = KEYS.iter().map(|(key, _)| *key).collect();
+        keys.sort_unstable();
+        assert_eq!(found.as_object().unwrap().keys().collect::<Vec<_>>(), keys);
+    }
+}
