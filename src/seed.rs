@@ -25,6 +25,8 @@ pub enum Purpose {
     NodeOrder = 9,
     /// What a bootstrap draws again.
     Resample = 10,
+    /// Which value of a range a sampled grid takes.
+    Hypercube = 11,
 }
 
 /// SplitMix64's finaliser (Steele, Lea, Flood 2014): a bijection of 64 bits that passes avalanche tests.

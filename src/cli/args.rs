@@ -18,6 +18,8 @@ pub struct Args {
 pub enum Command {
     /// Run a scenario under one or more policies, and report who waited, who was preempted and what was left idle
     Run(RunArgs),
+    /// Run a scenario over every combination of values of its knobs, and say which is best and what matters
+    Sweep(SweepArgs),
     /// Look at a trace, convert it, or make one
     Trace(TraceArgs),
     /// List what is there to choose from, with knobs and defaults
@@ -58,6 +60,99 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
 }
+
+/// Arguments of `sweep`.
+#[derive(Debug, ClapArgs)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct SweepArgs {
+    /// What else to do.
+    #[command(subcommand)]
+    pub command: Option<SweepCommand>,
+    /// The scenario file
+    #[arg(required = true)]
+    pub scenario: Option<PathBuf>,
+    /// A key of the scenario or of the policies and its values, such as `order.lookback=1d,7d,28d`; may be repeated: every combination is run.
+    /// With --sample also a range, such as `workload.load=0.5..1.5`
+    #[arg(long = "over", value_name = "KEY=V1,V2,…")]
+    pub over: Vec<String>,
+    /// A policy, by name or file, instead of the scenario's own; may be repeated
+    #[arg(long = "policy", value_name = "NAME|FILE")]
+    pub policies: Vec<String>,
+    /// A key that every cell has, and its value; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub settings: Vec<String>,
+    /// How many seeds, counted up from the scenario's own
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub seeds: Option<u64>,
+    /// Instead of every combination, so many points of a Latin hypercube
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub sample: Option<u64>,
+    /// A file that says the same as these options, which go before it
+    #[arg(long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// Figures of the tables and answers, keys of summary.json
+    /// [default: by_class.debug.wait_s.p90 or wait_s.p90, delivered_of_owed, preemption.lost_gpu_h]
+    #[arg(long, value_name = "KEY,…", value_delimiter = ',')]
+    pub metrics: Vec<String>,
+    /// Larger grids are refused
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub max_runs: u64,
+    /// Go on with a sweep that was begun: keep what fits, run what is missing
+    #[arg(long)]
+    pub resume: bool,
+    /// Run each N-th run from the I-th on alone, and write parts only; `sweep merge` joins them
+    #[arg(long, value_name = "I/N", value_parser = shard)]
+    pub shard: Option<(usize, usize)>,
+    /// Do not run the best again on fresh seeds
+    #[arg(long)]
+    pub no_confirm: bool,
+    /// Where the results go [default: reports/sweeps/SCENARIO]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Runs at a time [default: the number of cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// No progress and no notes
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Print sweep.json, and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What else to do with a sweep.
+#[derive(Debug, Subcommand)]
+pub enum SweepCommand {
+    /// Join the parts of all shards into the result
+    Merge(MergeArgs),
+}
+
+/// Arguments of `sweep merge`.
+#[derive(Debug, ClapArgs)]
+pub struct MergeArgs {
+    /// The folder of the sweep
+    pub dir: PathBuf,
+    /// Runs at a time, if the best is run again [default: the number of cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// No progress and no notes
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Print sweep.json, and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Reads `I/N`.
+fn shard(text: &str) -> Result<(usize, usize), String> {
+    let wrong = || format!("expected I/N, such as 1/4: a shard from 1 to N of at most {SHARDS_MAX}");
+    let (own, all) = text.split_once('/').ok_or_else(wrong)?;
+    let (own, all) = (own.parse().map_err(|_| wrong())?, all.parse().map_err(|_| wrong())?);
+    if 1 <= own && own <= all && all <= SHARDS_MAX { Ok((own, all)) } else { Err(wrong()) }
+}
+
+/// Most shards.
+const SHARDS_MAX: usize = 100_000;
 
 /// Arguments of `trace`.
 #[derive(Debug, ClapArgs)]

@@ -11,6 +11,7 @@ mod run;
 mod schema;
 mod show;
 mod spread;
+mod sweep;
 mod trace;
 
 pub use args::Args;
@@ -37,6 +38,7 @@ pub fn main() -> ExitCode {
 fn dispatch(args: Args) -> Result<(), Error> {
     match args.command {
         args::Command::Run(it) => run::run(&it),
+        args::Command::Sweep(it) => sweep::sweep(&it),
         args::Command::Trace(it) => trace::trace(&it),
         args::Command::List(it) => list::list(it.what),
         args::Command::Schema(it) => schema::schema(it.what),

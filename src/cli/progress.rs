@@ -3,6 +3,7 @@
 use crate::engine::{Progress, Watch};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// The bars of a command; they show only on a terminal.
@@ -27,6 +28,17 @@ impl Bars {
         });
         RunWatch { bar, start: now(), shown: Duration::ZERO }
     }
+    /// A tally of `runs` runs side by side.
+    pub fn tally(&self, runs: usize) -> Tally {
+        let bar = self.all.as_ref().map(|all| {
+            let bar = all.add(ProgressBar::new(runs as u64));
+            let template = "{bar:32} {pos}/{len} runs  {msg}  {eta} left";
+            bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar.tick();
+            bar
+        });
+        Tally { bar, start: now(), events: AtomicU64::new(0) }
+    }
     /// Prints a note on stderr, above the bars.
     pub fn note(&self, text: &str) {
         match &self.all {
@@ -40,6 +52,63 @@ impl Bars {
 #[expect(clippy::disallowed_methods, reason = "the command line times runs")]
 fn now() -> Instant {
     Instant::now()
+}
+
+/// Counts runs that are over.
+pub struct Tally {
+    bar: Option<ProgressBar>,
+    start: Instant,
+    events: AtomicU64,
+}
+
+impl Tally {
+    /// One more run is over, which took so many events.
+    pub fn one(&self, events: u64) {
+        let all = self.events.fetch_add(events, Ordering::Relaxed) + events;
+        if let Some(bar) = &self.bar {
+            bar.set_message(format!("{:.0} events/s", all as f64 / self.start.elapsed().as_secs_f64().max(1e-3)));
+            bar.inc(1);
+        }
+    }
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// Times one run of many, and stops it when it has taken too long.
+pub struct Stopwatch {
+    start: Instant,
+    most: Option<Duration>,
+    /// How far the run had come when it was last seen.
+    pub seen: Option<Progress>,
+}
+
+impl Stopwatch {
+    /// Starts now; the run is stopped after `most`, if that is said.
+    pub fn new(most: Option<Duration>) -> Stopwatch {
+        Stopwatch { start: now(), most, seen: None }
+    }
+    /// Seconds since it was started.
+    pub fn seconds(&self) -> f64 {
+        self.start.elapsed().as_secs_f64()
+    }
+    /// Whether it was stopped.
+    pub fn is_over(&self) -> bool {
+        self.most.is_some_and(|most| most <= self.start.elapsed())
+    }
+}
+
+impl Watch for Stopwatch {
+    fn proceed(&mut self, progress: Progress) -> bool {
+        self.seen = Some(progress);
+        !self.is_over()
+    }
+    fn clock_ns(&mut self) -> Option<u64> {
+        Some(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
 }
 
 /// Watches one run: moves its bar, and times it.

@@ -157,17 +157,61 @@ fn pairs<'a>(summary: &'a Summary, base: &'a str, policy: &'a str) -> Vec<(&'a R
 }
 
 fn draft(figure: &Figure, pairs: &[(&RunSummary, &RunSummary)]) -> Option<Draft> {
-    let valued = pairs.iter().filter_map(|(base, own)| Some((value(base, figure)?, value(own, figure)?)));
-    let (before, after): (Vec<f64>, Vec<f64>) = valued.unzip();
+    let valued = pairs.iter().filter_map(|(base, own)| Some((seen(base, figure)?, seen(own, figure)?)));
+    let (base, own) = pairs.first()?;
+    drafted(figure, (&base.policy, &own.policy), &valued.collect::<Vec<(Seen, Seen)>>())
+}
+
+/// A figure of one run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seen {
+    /// Its value.
+    pub value: f64,
+    /// Whether it is only known to be at least that, since a job still waiting is at its rank.
+    pub at_least: bool,
+}
+
+/// A figure of a run, if it has it.
+pub fn seen(run: &RunSummary, figure: &Figure) -> Option<Seen> {
+    Some(Seen { value: value(run, figure)?, at_least: figure.is_at_least(run) })
+}
+
+/// The figures of tables of comparisons, fixed before anything is run; `*` stands for each name.
+pub fn shown() -> &'static [&'static str] {
+    &SHOWN
+}
+
+/// Comparisons that get their verdicts together.
+#[derive(Default)]
+pub struct Comparisons {
+    drafts: Vec<Draft>,
+}
+
+impl Comparisons {
+    /// Adds one of two that are called `names`, base first, by pairs of runs; `false` without pairs.
+    pub fn add(&mut self, figure: &Figure, names: (&str, &str), pairs: &[(Seen, Seen)]) -> bool {
+        let draft = drafted(figure, names, pairs);
+        let there = draft.is_some();
+        self.drafts.extend(draft);
+        there
+    }
+    /// Corrects every p for all of them, and says the verdicts, in the order in which they were added.
+    pub fn judged(self) -> Vec<ComparisonSummary> {
+        judged(self.drafts)
+    }
+}
+
+fn drafted(figure: &Figure, (base, own): (&str, &str), pairs: &[(Seen, Seen)]) -> Option<Draft> {
+    let (before, after): (Vec<f64>, Vec<f64>) = pairs.iter().map(|(base, own)| (base.value, own.value)).unzip();
     let found = paired(&before, &after)?;
-    let censored = (pairs.iter().any(|(base, _)| figure.is_at_least(base)), pairs.iter().any(|(_, own)| figure.is_at_least(own)));
+    let censored = (pairs.iter().any(|(base, _)| base.at_least), pairs.iter().any(|(_, own)| own.at_least));
     let mut at_least = Vec::new();
     at_least.extend(censored.0.then(|| "base".to_owned()));
     at_least.extend(censored.1.then(|| "policy".to_owned()));
     let summary = ComparisonSummary {
         metric: figure.key(),
-        base: pairs[0].0.policy.clone(),
-        policy: pairs[0].1.policy.clone(),
+        base: base.to_owned(),
+        policy: own.to_owned(),
         n: found.n as u64,
         mean_base: round(Some(found.mean_base)),
         mean: round(Some(found.mean_own)),

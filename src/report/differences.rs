@@ -40,7 +40,7 @@ impl<'a> Say<'a> {
         let [base, policy] = ["base", "policy"].map(|side| it.at_least.iter().any(|found| found == side));
         let side = |value: Option<f64>, at_least: bool| {
             let sign = if at_least { "≥" } else { "" };
-            value.map_or("-".into(), |value| format!("{sign}{}", self.value(unit, value)))
+            value.map_or("-".into(), |value| format!("{sign}{}", self.reader.value(unit, value)))
         };
         // What is at least so much on one side makes the difference at least, or at most, so much.
         let sign = match (base, policy) {
@@ -183,6 +183,7 @@ impl<'a> Say<'a> {
 
     /// A difference with its sign; of shares in points.
     fn signed(&self, unit: Unit, estimate: Estimate) -> String {
+<<<<<<< HEAD
         let sign = if 0.0 < estimate.mean { "+" } else { "" };
         match unit {
             Unit::Percent | Unit::Hundredths => {
@@ -193,6 +194,9 @@ impl<'a> Say<'a> {
             }
             Unit::Seconds | Unit::Count | Unit::GpuHours | Unit::Ratio => format!("{sign}{}", self.estimate(unit, estimate)),
         }
+=======
+        self.reader.signed(unit, estimate)
+>>>>>>> sweep
     }
     /// From one difference to another.
     fn range(&self, unit: Unit, low: f64, high: f64) -> String {

@@ -25,7 +25,8 @@ mod tests;
 
 pub use behaviour::{BehaviourSummary, OthersSummary, TopLevelSummary};
 pub use columns::{Column, DataType, TABLES, TableDoc, outputs_md};
-pub use comparison::{BlocksSummary, ComparisonSummary, Waits};
+pub use comparison::{BlocksSummary, ComparisonSummary, Comparisons, Seen, Waits, seen, shown};
+pub use content::{Part, Reader};
 pub use error::ReportError;
 pub use figures::{Figure, FigureInfo, Unit, figures, resolve, value};
 pub use humane::duration;
@@ -36,8 +37,8 @@ pub use keys::{
     FragmentClasses, FragmentationSummary, JobsSummary, LevelsSummary, PerJobSummary, PreemptionSummary, PromisesSummary,
     SessionsSummary, SpreadSummary, TierSummary, WindowCliffSummary,
 };
-pub use parquet::write_tables;
-pub use render::{summary_md, terminal};
-pub use summary::{Run, RunSummary, Summary};
+pub use parquet::{Values as TableColumn, write_frame, write_tables};
+pub use render::{set_markdown, set_terminal, summary_md, terminal};
+pub use summary::{Run, RunSummary, Summary, round};
 pub use timing::{Decisions, RunTiming, Timing};
 pub use writer::{RunFiles, Writer, write};

@@ -15,8 +15,9 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 
-/// Values of one column.
-enum Values<'a> {
+/// Values of one column; those in the plural may be absent.
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Values<'a> {
     Text(Vec<&'a str>),
     Texts(Vec<Option<&'a str>>),
     U32(Vec<u32>),
@@ -213,19 +214,38 @@ fn write_table<'a, R>(dir: &Path, index: usize, rows: &[R], build: impl Fn(&[R])
         });
         DataFrame::new(batch.len(), columns.collect())
     };
-    let path = dir.join(doc.file);
-    let file = File::create(&path).map_err(|source| ReportError::Write { file: path.clone(), source })?;
+    write_batches(&dir.join(doc.file), rows.chunks(BATCH), frame)
+}
+
+/// Writes a table of any columns, all of one length, to a file.
+pub fn write_frame(path: &Path, columns: Vec<(String, Values<'_>)>) -> Result<(), ReportError> {
+    let rows = columns.first().map_or(0, |(_, values)| values.len());
+    let series: Vec<Series> = columns.into_iter().map(|(name, values)| values.series(&name)).collect();
+    let whole = DataFrame::new(rows, series).map_err(|source| ReportError::Table { file: path.to_path_buf(), source })?;
+    let batches: Vec<usize> = (0..rows).step_by(BATCH).collect();
+    write_batches(path, batches.chunks(1), |batch| {
+        Ok(batch.first().map_or(whole.clear(), |from| whole.slice(*from as i64, BATCH)))
+    })
+}
+
+/// Writes the frames that `frame` makes of batches; of nothing it makes one without rows.
+fn write_batches<'r, R: 'r>(
+    path: &Path,
+    batches: impl Iterator<Item = &'r [R]>,
+    frame: impl Fn(&[R]) -> PolarsResult<DataFrame>,
+) -> Result<(), ReportError> {
+    let file = File::create(path).map_err(|source| ReportError::Write { file: path.to_path_buf(), source })?;
     let write = || -> PolarsResult<()> {
         let mut writer = ParquetWriter::new(BufWriter::new(file))
             .with_compression(ParquetCompression::Zstd(None))
             .with_statistics(StatisticsOptions::empty())
             .batched(frame(&[])?.schema())?;
-        for batch in rows.chunks(BATCH) {
+        for batch in batches {
             writer.write_batch(&frame(batch)?)?;
         }
         writer.finish().map(|_| ())
     };
-    write().map_err(|source| ReportError::Table { file: path.clone(), source })
+    write().map_err(|source| ReportError::Table { file: path.to_path_buf(), source })
 }
 
 fn outcome_word(stage: Stage) -> &'static str {

@@ -163,6 +163,19 @@ impl Summary {
         summary.comparison = compare(&summary, runs);
         summary
     }
+    /// The summary of one run alone, whose inputs are not known: by which the figures that it has are found.
+    pub fn of_run(run: RunSummary) -> Summary {
+        Summary {
+            schedlab: env!("CARGO_PKG_VERSION").into(),
+            scenario: String::new(),
+            inputs: String::new(),
+            load: None,
+            outstanding: run.outstanding,
+            runs: vec![run],
+            settings: Vec::new(),
+            comparison: Vec::new(),
+        }
+    }
     /// The text of `summary.json`.
     pub fn to_json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).expect("a summary has text keys and finite numbers");
@@ -359,7 +372,7 @@ pub(super) fn hours(time: GpuTime) -> Option<f64> {
 }
 
 /// Six decimals; `None` for what is not a number.
-pub(super) fn round(value: Option<f64>) -> Option<f64> {
+pub fn round(value: Option<f64>) -> Option<f64> {
     let value = value.filter(|value| value.is_finite())?;
     // Past 2^53 / 10^6 a double holds no six decimals.
     Some(if value.abs() < 9e9 { (value * 1e6).round() / 1e6 } else { value.round() })

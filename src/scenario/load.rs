@@ -81,6 +81,37 @@ impl Scenario {
         }
     }
 
+    /// Whether its work is drawn (generated, or of users who react) and starts on an empty cluster, instead of recorded.
+    pub fn is_generated(&self) -> bool {
+        self.work.is_generated()
+    }
+
+    /// Jobs submitted earlier are not measured; `None` if none was said.
+    pub fn warm_up(&self) -> Option<SimSpan> {
+        self.measured.warm_up
+    }
+
+    /// When submissions end: the cut, or the last one of the first seed.
+    pub fn end(&self) -> SimTime {
+        let last = |case: &Case| {
+            let submitted = case.workload.jobs.last().map_or(SimTime::ZERO, |job| job.submit);
+            case.users.as_ref().map_or(submitted, |users| users.last())
+        };
+        let last = self.first.as_ref().map_or(SimTime::NEVER, last);
+        self.engine.until.map_or(last, |until| until.min(last))
+    }
+
+    /// The same scenario, measured after that warm-up.
+    pub fn warmed(mut self, warm_up: SimSpan) -> Scenario {
+        self.measured.warm_up = Some(warm_up);
+        if let Some(mut case) = self.first.take() {
+            let submitted = case.workload.jobs.last().map_or(SimTime::ZERO, |job| job.submit);
+            case.measured = self.measured.window(case.users.as_ref().map_or(submitted, |users| users.last()));
+            self.first = Some(case);
+        }
+        self
+    }
+
     fn case_with_notes(&self, seed: u64, notes: &mut Vec<String>) -> Result<Case, Error> {
         let mut catalog = self.base.clone();
         let capacity = self.cluster.capacity();

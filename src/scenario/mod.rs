@@ -3,6 +3,7 @@
 //! Past [`Scenario::load`] nothing re-checks a scenario or fills in a default. It does not run anything.
 
 mod accounts;
+pub mod chosen;
 mod cluster;
 mod drains;
 mod fit;

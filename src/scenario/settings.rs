@@ -62,7 +62,8 @@ pub fn figures(run: Option<&Filled>) -> (SimSpan, Arc<[String]>) {
 /// The window of submissions that are measured; `None`: all.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Measured {
-    warm_up: Option<SimSpan>,
+    /// Jobs submitted earlier are not measured.
+    pub warm_up: Option<SimSpan>,
     cool_down: Option<SimSpan>,
     until: Option<SimSpan>,
 }

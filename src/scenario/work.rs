@@ -37,6 +37,14 @@ enum Origin {
 }
 
 impl Work {
+    /// Whether it is drawn, instead of recorded.
+    pub fn is_generated(&self) -> bool {
+        match self.from {
+            Origin::Given(_) => false,
+            Origin::Made(_) | Origin::Users(..) => true,
+        }
+    }
+
     /// The work of one seed, and the mix of its tasks where that is not the work's own; `notes` hears what shaping did.
     ///
     /// - Errors: what cannot be made or shaped so.

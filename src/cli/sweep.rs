@@ -1,0 +1,244 @@
+//! `schedlab sweep`: a scenario over combinations of its knobs, run by run, and `schedlab sweep merge`.
+
+use super::args::{MergeArgs, SweepArgs, SweepCommand};
+use super::output;
+use super::progress::{Bars, Stopwatch};
+use super::spread::spread;
+use crate::drive::{drive, measured, under};
+use crate::error::{Error, Problem};
+use crate::form::{Fault, Faults};
+use crate::registry::nearest;
+use crate::report::{RunTiming, Summary, duration, figures};
+use crate::scenario::chosen::place;
+use crate::sweep::{Axis, Folder, Outcome, Part, PartTiming, Plan, Request, Shared, SweepFile, TooMany};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How the runs of a command are done and told of.
+struct Manner {
+    bars: Bars,
+    threads: Option<usize>,
+    quiet: bool,
+    json: bool,
+}
+
+/// Runs a sweep, a shard of one, or joins shards.
+pub fn sweep(args: &SweepArgs) -> Result<(), Error> {
+    let Some(scenario) = &args.scenario else {
+        return match &args.command {
+            Some(SweepCommand::Merge(it)) => merge(it),
+            None => Err(Error::input("there is no scenario to sweep")),
+        };
+    };
+    let manner = Manner {
+        bars: Bars::new(args.quiet || args.json),
+        threads: args.threads.map(usize::from),
+        quiet: args.quiet || args.json,
+        json: args.json,
+    };
+    let (request, axes) = request(args, scenario.display().to_string())?;
+    let plan = match Plan::make(&request, &axes, args.max_runs)? {
+        Ok(plan) => plan,
+        Err(found) => return Err(refused(&found, args.max_runs, manner.threads)),
+    };
+    let grid = &plan.grid;
+    let out = args.out.clone().unwrap_or_else(|| PathBuf::from("reports/sweeps").join(&grid.scenario));
+    let mine = |row: &usize| args.shard.is_none_or(|(own, all)| row % all == own - 1);
+    let rows: Vec<usize> = (0..grid.rows()).filter(mine).collect();
+    let folder = Folder::open(&out, grid, &rows, args.resume)?;
+    if !manner.quiet {
+        grid.notes.iter().for_each(|note| manner.bars.note(note));
+    }
+    let missing = folder.missing(grid, &rows);
+    if !manner.quiet && missing.len() < rows.len() {
+        manner.bars.note(&format!("{} of {} runs are there", rows.len() - missing.len(), rows.len()));
+    }
+    let runs: Vec<(usize, u64)> = missing.iter().map(|row| grid.row(*row)).collect();
+    run(&plan, &runs, &manner, |place, part, timing| folder.write_row(missing[place], &part, &timing))?;
+    if let Some((own, all)) = args.shard {
+        let said = format!("shard {own}/{all}: {} of {} runs are in {}", rows.len(), grid.rows(), out.display());
+        return output::print(&format!("{said}; `schedlab sweep merge {}` joins the shards\n", out.display()));
+    }
+    finish(&folder, Outcome::read(&folder, plan.grid.clone())?, Some(plan), &manner)
+}
+
+/// Joins the parts of all shards.
+fn merge(args: &MergeArgs) -> Result<(), Error> {
+    let quiet = args.quiet || args.json;
+    let manner = Manner { bars: Bars::new(quiet), threads: args.threads.map(usize::from), quiet, json: args.json };
+    let (folder, grid) = Folder::find(&args.dir)?;
+    finish(&folder, Outcome::read(&folder, grid)?, None, &manner)
+}
+
+/// Runs the best again on fresh seeds, writes the result, and shows it.
+fn finish(folder: &Folder, mut outcome: Outcome, plan: Option<Plan>, manner: &Manner) -> Result<(), Error> {
+    let grid = &outcome.grid;
+    let fresh: Vec<(usize, u64)> = outcome.fresh();
+    let missing: Vec<(usize, u64)> = fresh.iter().copied().filter(|(arm, seed)| !folder.has_fresh(grid, *arm, *seed)).collect();
+    if !missing.is_empty() {
+        let plan = match plan {
+            Some(plan) => plan,
+            None => again(&outcome)?,
+        };
+        if !manner.quiet {
+            manner.bars.note(&format!("the best is run again on fresh seeds: {} runs", missing.len()));
+        }
+        run(&plan, &missing, manner, |place, part, timing| folder.write_fresh(missing[place].0, &part, &timing))?;
+    }
+    outcome.confirm(folder);
+    outcome.write(folder)?;
+    if manner.json {
+        return output::print(&outcome.to_json());
+    }
+    output::print(&outcome.terminal())?;
+    if !manner.quiet {
+        manner.bars.note(&format!("written to {}", folder.dir().display()));
+    }
+    Ok(())
+}
+
+/// The plan of a sweep that is only known by its folder.
+fn again(outcome: &Outcome) -> Result<Plan, Error> {
+    let request = &outcome.grid.request;
+    let mut faults = Faults::new();
+    let axes: Vec<Axis> = request.over.iter().filter_map(|text| Axis::parse(text, &mut faults)).collect();
+    if !faults.is_empty() {
+        return Err(faults.into());
+    }
+    match Plan::make(request, &axes, u64::MAX)? {
+        Ok(plan) if plan.grid.arms == outcome.grid.arms => Ok(plan),
+        Ok(_) | Err(_) => Err(Error::input(
+            "the scenario or a policy has changed since the parts were run, so the best cannot be run again on fresh seeds; sweep again with \
+             `--resume`, or with `--no-confirm`",
+        )),
+    }
+}
+
+/// Does runs (arm and seed) side by side; `each` takes what one left, with its place among them.
+fn run(
+    plan: &Plan,
+    runs: &[(usize, u64)],
+    manner: &Manner,
+    each: impl Fn(usize, Part, PartTiming) -> Result<(), Error> + Sync,
+) -> Result<(), Error> {
+    let shared = Shared::new(plan, runs);
+    let tally = manner.bars.tally(runs.len());
+    let places: Vec<usize> = (0..runs.len()).collect();
+    let one = |place: &usize| -> Result<(), Error> {
+        let (arm, seed) = runs[*place];
+        let spec = plan.policy(arm);
+        let case = under(spec, &shared.case(arm, seed)?);
+        let mut watch = Stopwatch::new(None);
+        let outcome = drive(spec, &case, &mut watch)?;
+        let events = outcome.counters.events;
+        let timing = RunTiming::new(&spec.name, seed, watch.seconds(), events, &outcome.pass_ns);
+        if outcome.counters.gave_up || 0 < outcome.counters.pass_limits {
+            let what = if outcome.counters.gave_up {
+                "was cut, for jobs only took each other's place"
+            } else {
+                "still made changes after the most passes"
+            };
+            manner.bars.note(&format!("warning: cell {}, {}, seed {seed} {what}", plan.arm(arm).cell, spec.name));
+        }
+        let run = measured(spec, &case, &outcome, false);
+        let run = Summary::new(&plan.grid.scenario, "", &[run]).runs.pop();
+        let run = run.ok_or_else(|| Error::Bug("a summary of one run has one run".into()))?;
+        let cell = plan.arm(arm).cell as u64;
+        let part = Part { identity: plan.grid.identity(arm, seed), cell, run };
+        each(*place, part, PartTiming { cell, events, run: timing })?;
+        tally.one(events);
+        Ok(())
+    };
+    let done = spread(&places, manner.threads, one);
+    tally.finish();
+    done.map(|_| ())
+}
+
+/// What the options and the file say together.
+fn request(args: &SweepArgs, scenario: String) -> Result<(Request, Vec<Axis>), Error> {
+    let mut faults = Faults::new();
+    let own: Vec<Axis> = args.over.iter().filter_map(|text| Axis::parse(text, &mut faults)).collect();
+    let mut problems: Vec<Problem> = Vec::new();
+    let file = match args.file.as_deref().map(SweepFile::read).transpose() {
+        Ok(file) => file.unwrap_or_default(),
+        Err(Error::Input(found)) => {
+            problems.extend(found);
+            SweepFile::default()
+        }
+        Err(other) => return Err(other),
+    };
+    let of_options = |own: &[String], file: Vec<String>| if own.is_empty() { file } else { own.to_vec() };
+    let metrics = of_options(&args.metrics, file.metrics);
+    check_metrics(&metrics, &mut faults);
+    let mut all = crate::error::problems(faults);
+    all.extend(problems);
+    if !all.is_empty() {
+        return Err(Error::Input(all));
+    }
+    // What the options say of a key goes before what the file says of it.
+    let is_own = |key: &str| own.iter().any(|axis| axis.key == key);
+    let mut axes: Vec<Axis> = file.axes.into_iter().filter(|axis| !is_own(&axis.key)).collect();
+    axes.extend(own);
+    let mut settings = file.settings;
+    settings.extend(args.settings.iter().cloned());
+    let request = Request {
+        scenario,
+        over: Vec::new(),
+        policies: of_options(&args.policies, file.policies),
+        settings,
+        seeds: args.seeds.or(file.seeds),
+        sample: args.sample.or(file.sample),
+        metrics,
+        confirm: !args.no_confirm,
+    };
+    Ok((request, axes))
+}
+
+/// Refuses keys that are of no figure. Names within (of classes and accounts) are known when runs are over.
+fn check_metrics(keys: &[String], faults: &mut Faults) {
+    for key in keys {
+        let is_of = |known: &str| match known.split_once('*') {
+            Some((before, after)) => before.len() + after.len() < key.len() && key.starts_with(before) && key.ends_with(after),
+            None => known == key,
+        };
+        if !figures().iter().any(|info| is_of(info.key)) {
+            let fault = Fault::new(format!("there is no figure `{key}`"));
+            let fault =
+                fault.at(&place("--metrics", key), "expected the key of a figure that can be compared (docs/comparing.md)");
+            let near = nearest(key, figures().iter().map(|info| info.key)).map(str::to_owned);
+            faults.push(match near {
+                Some(near) => fault.help(format!("did you mean `{near}`?")),
+                None => fault,
+            });
+        }
+    }
+}
+
+/// How long one run is watched before the time of all is estimated.
+const PROBE: Duration = Duration::from_secs(2);
+
+/// Why a grid is not run, with the time that it would take, judged by the first run.
+fn refused(found: &TooMany, most: u64, threads: Option<usize>) -> Error {
+    let (cells, policies, seeds) = found.size;
+    let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, NonZeroUsize::get));
+    let estimate = found.policies.first().and_then(|spec| {
+        let case = under(spec, &found.scenario.case(found.scenario.seed).ok()?);
+        let mut watch = Stopwatch::new(Some(PROBE));
+        drive(spec, &case, &mut watch).ok()?;
+        let (seconds, over) = (watch.seconds(), watch.is_over());
+        let share = match watch.seen.filter(|_| over) {
+            None => 1.0,
+            Some(seen) => seen.now.as_secs_f64() / found.scenario.end().as_secs_f64(),
+        };
+        let all = seconds / share.clamp(1e-6, 1.0) * found.rows() as f64 / threads as f64;
+        let how = if over { "the first 2 s of" } else { "the whole of" };
+        Some(format!("about {} on {threads} threads, judged by {how} its first run", duration(all)))
+    });
+    let estimate = estimate.unwrap_or_else(|| "how long that takes is not known".into());
+    let fault = Fault::new(format!(
+        "{cells} cells x {policies} policies x {seeds} seeds are {} runs, more than {most}: {estimate}",
+        found.rows()
+    ));
+    fault.help("`--sample N` takes N points of the grid; `--max-runs N` allows more").into()
+}

@@ -1,0 +1,184 @@
+//! What a sweep says: every arm against the first, the best by each figure, whether that holds on fresh seeds, the arms that nothing beats in
+//! every respect, and how much of what differs is due to each knob.
+
+use super::request::Grid;
+use super::rows::{Row, Rows};
+use crate::compare::{Direction, Effect, Estimate, pareto, sensitivity};
+use crate::report::{ComparisonSummary, Comparisons, Figure, Seen};
+
+/// Strata into which the values of a sampled range are put for its effect (our choice).
+const LEVELS: usize = 5;
+
+/// The mean of a figure over the seeds of an arm.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mean {
+    /// Mean and half interval; seeds that gave the same run count once.
+    pub estimate: Estimate,
+    /// How many runs.
+    pub n: usize,
+    /// Whether one of them is known only to be at least that.
+    pub at_least: bool,
+}
+
+/// The best arm by one figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Best {
+    /// The figure, by its row.
+    pub figure: usize,
+    /// The arm.
+    pub arm: usize,
+    /// Against the first arm; `None` if it is the first.
+    pub against: Option<ComparisonSummary>,
+}
+
+/// What fresh seeds say of the best of a figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Confirmed {
+    /// Key of the figure.
+    pub metric: String,
+    /// The arm.
+    pub arm: usize,
+    /// Against the first arm, on seeds that the choice has not seen.
+    pub against: ComparisonSummary,
+}
+
+/// The runs of an arm that differ: where nothing is drawn by seed they are one run.
+fn distinct<'a>(rows: &'a Rows, arm: usize) -> Vec<&'a Row> {
+    let mut found: Vec<&'a Row> = Vec::new();
+    for row in rows.of_arm(arm) {
+        if !found.iter().any(|other| other.ledger_hash == row.ledger_hash) {
+            found.push(row);
+        }
+    }
+    found
+}
+
+/// The mean of a figure over an arm; `None` where it has none.
+pub fn mean(rows: &Rows, arm: usize, figure: usize) -> Option<Mean> {
+    let seen: Vec<Seen> = distinct(rows, arm).into_iter().filter_map(|row| rows.seen(row, figure)).collect();
+    let values: Vec<f64> = seen.iter().map(|it| it.value).collect();
+    let estimate = Estimate::of(&values)?;
+    Some(Mean { estimate, n: values.len(), at_least: seen.iter().any(|it| it.at_least) })
+}
+
+/// Whether fresh seeds would be other runs at all.
+pub fn draws(rows: &Rows, arms: usize) -> bool {
+    (0..arms).any(|arm| 1 < distinct(rows, arm).len())
+}
+
+/// Pairs of runs of one seed; pairs that are the same two runs again count once.
+fn pairs(rows: &Rows, base: usize, own: usize, figure: usize) -> Vec<(Seen, Seen)> {
+    let mut found: Vec<(&Row, &Row)> = Vec::new();
+    for own in rows.of_arm(own) {
+        let Some(base) = rows.of_arm(base).find(|it| it.seed == own.seed) else { continue };
+        if !found.iter().any(|it| it.0.ledger_hash == base.ledger_hash && it.1.ledger_hash == own.ledger_hash) {
+            found.push((base, own));
+        }
+    }
+    found.into_iter().filter_map(|(base, own)| Some((rows.seen(base, figure)?, rows.seen(own, figure)?))).collect()
+}
+
+/// How an arm is called in comparisons.
+pub fn label(grid: &Grid, arm: usize) -> String {
+    let (cell, policy) = grid.arm(arm);
+    format!("cell {cell}, {}", grid.policies[policy])
+}
+
+/// Arms against the first by figures, corrected together; `None` where there is nothing to pair.
+pub fn against_first(rows: &Rows, grid: &Grid, arms: &[(usize, usize)]) -> Vec<Option<ComparisonSummary>> {
+    let mut comparisons = Comparisons::default();
+    let drafted: Vec<bool> = arms
+        .iter()
+        .map(|(arm, figure)| {
+            let names = (label(grid, 0), label(grid, *arm));
+            comparisons.add(&rows.figures[*figure], (&names.0, &names.1), &pairs(rows, 0, *arm, *figure))
+        })
+        .collect();
+    let mut judged = comparisons.judged().into_iter();
+    drafted.into_iter().map(|there| if there { judged.next() } else { None }).collect()
+}
+
+/// The best arm by each figure, the first of equals.
+pub fn best(rows: &Rows, grid: &Grid, metrics: &[usize]) -> Vec<Best> {
+    let arms = grid.arms.len();
+    let all: Vec<(usize, usize)> = metrics.iter().flat_map(|figure| (1..arms).map(move |arm| (arm, *figure))).collect();
+    let compared = against_first(rows, grid, &all);
+    let one = |(place, figure): (usize, &usize)| {
+        let means = (0..arms).filter_map(|arm| Some((arm, mean(rows, arm, *figure)?.estimate.mean)));
+        let better = |own: f64, other: f64| match rows.figures[*figure].info.direction {
+            Direction::LowerIsBetter => own < other,
+            Direction::HigherIsBetter => other < own,
+        };
+        let (arm, _) = means.reduce(|best, own| if better(own.1, best.1) { own } else { best })?;
+        let against = arm.checked_sub(1).and_then(|row| compared[place * (arms - 1) + row].clone());
+        Some(Best { figure: *figure, arm, against })
+    };
+    metrics.iter().enumerate().filter_map(one).collect()
+}
+
+/// The best arms against the first on fresh seeds.
+pub fn confirmed(fresh: &Rows, grid: &Grid, best: &[Best], figures: &[Figure]) -> Vec<Confirmed> {
+    let wanted: Vec<(usize, usize)> =
+        best.iter().filter(|it| it.arm != 0).filter_map(|it| Some((it.arm, fresh.figure(&figures[it.figure].key())?))).collect();
+    let compared = against_first(fresh, grid, &wanted);
+    let one = |((arm, figure), against): ((usize, usize), Option<ComparisonSummary>)| {
+        Some(Confirmed { metric: fresh.figures[figure].key(), arm, against: against? })
+    };
+    wanted.into_iter().zip(compared).filter_map(one).collect()
+}
+
+/// The arms that no other beats in every figure.
+pub fn front(rows: &Rows, grid: &Grid, metrics: &[usize]) -> Vec<usize> {
+    let directions: Vec<Direction> = metrics.iter().map(|figure| rows.figures[*figure].info.direction).collect();
+    let value = |arm: usize, figure: usize| mean(rows, arm, figure).map_or(f64::NAN, |it| it.estimate.mean);
+    let points: Vec<Vec<f64>> = (0..grid.arms.len()).map(|arm| metrics.iter().map(|it| value(arm, *it)).collect()).collect();
+    pareto(&points, &directions)
+}
+
+/// What may make runs differ: the swept keys, then policies and seeds where there are several.
+pub fn knobs(grid: &Grid) -> Vec<String> {
+    let mut names: Vec<String> = grid.keys.iter().map(|key| key.key.clone()).collect();
+    names.extend((1 < grid.policies.len()).then(|| "policy".to_owned()));
+    names.extend((1 < grid.seeds).then(|| "seed".to_owned()));
+    names
+}
+
+/// The effect of each of [`knobs`] on a figure.
+pub fn effects(rows: &Rows, grid: &Grid, figure: usize) -> Vec<Effect> {
+    let valued: Vec<(&Row, f64)> = rows.rows.iter().filter_map(|row| Some((row, rows.seen(row, figure)?.value))).collect();
+    let cell = |row: &Row| grid.arm(row.arm).0;
+    let mut levels: Vec<Vec<usize>> = Vec::new();
+    for (place, key) in grid.keys.iter().enumerate() {
+        let of_cells: Vec<usize> = if key.range {
+            strata(grid, place)
+        } else {
+            let level = |texts: &Vec<String>| key.values.iter().position(|value| *value == texts[place]).unwrap_or(0);
+            grid.cells.iter().map(level).collect()
+        };
+        levels.push(valued.iter().map(|(row, _)| of_cells[cell(row)]).collect());
+    }
+    if 1 < grid.policies.len() {
+        levels.push(valued.iter().map(|(row, _)| grid.arm(row.arm).1).collect());
+    }
+    if 1 < grid.seeds {
+        levels.push(valued.iter().map(|(row, _)| row.seed.wrapping_sub(grid.seed) as usize).collect());
+    }
+    sensitivity(&levels, &valued.iter().map(|(_, value)| *value).collect::<Vec<f64>>())
+}
+
+/// The values of a range in a few strata of equally many cells.
+fn strata(grid: &Grid, place: usize) -> Vec<usize> {
+    let number = |text: &String| {
+        let span = || crate::units::parse_span(text).map(|span| span.as_secs_f64());
+        text.parse().ok().or_else(span).unwrap_or(0.0)
+    };
+    let values: Vec<f64> = grid.cells.iter().map(|texts| number(&texts[place])).collect();
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|a, b| values[*a].total_cmp(&values[*b]).then(a.cmp(b)));
+    let levels = LEVELS.min(values.len().div_ceil(2)).max(1);
+    let mut strata = vec![0; values.len()];
+    for (rank, cell) in order.into_iter().enumerate() {
+        strata[cell] = rank * levels / values.len();
+    }
+    strata
+}

@@ -1,0 +1,92 @@
+//! What was asked for, and the grid that follows from it: `grid.json`, by which shards, resumed sweeps and merges know each other.
+
+use serde::{Deserialize, Serialize};
+
+/// What a sweep was asked for, as its options say it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Request {
+    /// Path of the scenario file.
+    pub scenario: String,
+    /// Swept keys with their values.
+    pub over: Vec<String>,
+    /// Policies by name or file; none: those of the scenario.
+    pub policies: Vec<String>,
+    /// Keys set in every cell.
+    pub settings: Vec<String>,
+    /// How many seeds; `None`: as the scenario says.
+    pub seeds: Option<u64>,
+    /// How many points of a sampled grid; `None`: every combination.
+    pub sample: Option<u64>,
+    /// Keys of the figures of tables and answers; none: the default.
+    pub metrics: Vec<String>,
+    /// Whether the best is run again on fresh seeds.
+    pub confirm: bool,
+}
+
+/// A swept key and the values of its cells.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Key {
+    /// The dotted key.
+    pub key: String,
+    /// Its values in the order given; of a range its two ends.
+    pub values: Vec<String>,
+    /// Whether it is a range.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub range: bool,
+}
+
+/// `grid.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Grid {
+    /// Version of the program.
+    pub schedlab: String,
+    /// Name of the scenario.
+    pub scenario: String,
+    /// What was asked for.
+    pub request: Request,
+    /// The swept keys.
+    pub keys: Vec<Key>,
+    /// The values of each cell, in the order of `keys`.
+    pub cells: Vec<Vec<String>>,
+    /// Names of the policies.
+    pub policies: Vec<String>,
+    /// The first seed.
+    pub seed: u64,
+    /// How many, counted up.
+    pub seeds: u64,
+    /// What each arm is run from, hashed: cells, then policies.
+    pub arms: Vec<String>,
+    /// What was read, decided and doubted on the way.
+    pub notes: Vec<String>,
+}
+
+impl Grid {
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.arms.len() * self.seeds as usize
+    }
+    /// Arm and seed of a row.
+    pub fn row(&self, row: usize) -> (usize, u64) {
+        let seeds = self.seeds as usize;
+        (row / seeds, self.seed.wrapping_add((row % seeds) as u64))
+    }
+    /// Cell and policy (its row) of an arm.
+    pub fn arm(&self, arm: usize) -> (usize, usize) {
+        (arm / self.policies.len(), arm % self.policies.len())
+    }
+    /// What a run of an arm on a seed is of.
+    pub fn identity(&self, arm: usize, seed: u64) -> String {
+        let text = format!("{} seed {seed}", self.arms[arm]);
+        blake3::hash(text.as_bytes()).to_hex()[..32].to_owned()
+    }
+    /// Whether another grid has the same rows, whatever is done with their figures.
+    pub fn same_rows(&self, other: &Grid) -> bool {
+        (&self.arms, self.seed, self.seeds, &self.cells) == (&other.arms, other.seed, other.seeds, &other.cells)
+    }
+    /// The text of `grid.json`.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("a grid has text keys and whole numbers");
+        text.push('\n');
+        text
+    }
+}
