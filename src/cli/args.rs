@@ -1,5 +1,6 @@
 //! What may stand on the command line.
 
+use super::batch::BatchArgs;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -118,6 +119,9 @@ pub struct SweepArgs {
     /// Print sweep.json, and nothing else
     #[arg(long)]
     pub json: bool,
+    /// Options for runs on many machines.
+    #[command(flatten)]
+    pub batch: BatchArgs,
 }
 
 /// What else to do with a sweep.

@@ -176,13 +176,26 @@ impl Folder {
     /// Lets `write` make a file under a temporary name, then gives it its own.
     pub(super) fn write_with(&self, name: &str, write: impl FnOnce(&Path) -> Result<(), ReportError>) -> Result<(), Error> {
         let file = self.dir.join(name);
-        let last = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let partial = file.with_file_name(format!(".{last}.{}.partial", std::process::id()));
+        let partial = reserved(&file).map_err(|source| unwritten(&file, source))?;
         let done = write(&partial).map_err(|error| Error::Input(vec![Box::new(error)]));
         done.and_then(|()| fs::rename(&partial, &file).map_err(|source| unwritten(&file, source))).inspect_err(|_| {
             // Nothing more can be done about a leftover than to try.
             let _ = fs::remove_file(&partial);
         })
+    }
+}
+
+/// Makes a temporary file beside `file` that nobody else has: shards on other machines may have the same process id.
+fn reserved(file: &Path) -> io::Result<PathBuf> {
+    let last = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut attempt = 0_u64;
+    loop {
+        let partial = file.with_file_name(format!(".{last}.{}-{attempt}.partial", std::process::id()));
+        match fs::OpenOptions::new().write(true).create_new(true).open(&partial) {
+            Ok(_) => return Ok(partial),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => attempt += 1,
+            Err(error) => return Err(error),
+        }
     }
 }
 
