@@ -30,6 +30,8 @@ mod orders;
 mod properties;
 #[path = "suite/reference.rs"]
 mod reference;
+#[path = "suite/sweep.rs"]
+mod sweep;
 #[path = "suite/timeline.rs"]
 mod timeline;
 #[path = "suite/users.rs"]

@@ -10,7 +10,7 @@ use crate::form::{Fault, Faults};
 use crate::registry::nearest;
 use crate::report::{RunTiming, Summary, duration, figures};
 use crate::scenario::chosen::place;
-use crate::sweep::{Axis, Folder, Outcome, Part, PartTiming, Plan, Request, Shared, SweepFile, TooMany};
+use crate::sweep::{Axis, Folder, Outcome, Part, PartTiming, Plan, Request, Shared, SweepFile, TooMany, many};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -241,9 +241,9 @@ fn refused(found: &TooMany, most: u64, threads: Option<usize>) -> Error {
         Some(format!("about {} on {threads} threads, judged by {how} its first run", duration(all)))
     });
     let estimate = estimate.unwrap_or_else(|| "how long that takes is not known".into());
-    let fault = Fault::new(format!(
-        "{cells} cells x {policies} policies x {seeds} seeds are {} runs, more than {most}: {estimate}",
-        found.rows()
-    ));
+    let [cells, policies, seeds] =
+        [(cells, "cell"), (policies as u128, "policy"), (u128::from(seeds), "seed")].map(|(count, noun)| many(count, noun));
+    let runs = many(found.rows(), "run");
+    let fault = Fault::new(format!("{cells} x {policies} x {seeds} are {runs}, more than {most}: {estimate}"));
     fault.help("`--sample N` takes N points of the grid; `--max-runs N` allows more").into()
 }

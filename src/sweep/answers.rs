@@ -27,6 +27,8 @@ pub struct Best {
     pub figure: usize,
     /// The arm.
     pub arm: usize,
+    /// Whether all arms have the same mean, so that none is better.
+    pub alike: bool,
     /// Against the first arm; `None` if it is the first.
     pub against: Option<ComparisonSummary>,
 }
@@ -104,14 +106,15 @@ pub fn best(rows: &Rows, grid: &Grid, metrics: &[usize]) -> Vec<Best> {
     let all: Vec<(usize, usize)> = metrics.iter().flat_map(|figure| (1..arms).map(move |arm| (arm, *figure))).collect();
     let compared = against_first(rows, grid, &all);
     let one = |(place, figure): (usize, &usize)| {
-        let means = (0..arms).filter_map(|arm| Some((arm, mean(rows, arm, *figure)?.estimate.mean)));
+        let means: Vec<(usize, f64)> = (0..arms).filter_map(|arm| Some((arm, mean(rows, arm, *figure)?.estimate.mean))).collect();
+        let alike = means.iter().all(|it| it.1 == means[0].1);
         let better = |own: f64, other: f64| match rows.figures[*figure].info.direction {
             Direction::LowerIsBetter => own < other,
             Direction::HigherIsBetter => other < own,
         };
-        let (arm, _) = means.reduce(|best, own| if better(own.1, best.1) { own } else { best })?;
+        let (arm, _) = means.into_iter().reduce(|best, own| if better(own.1, best.1) { own } else { best })?;
         let against = arm.checked_sub(1).and_then(|row| compared[place * (arms - 1) + row].clone());
-        Some(Best { figure: *figure, arm, against })
+        Some(Best { figure: *figure, arm, alike, against })
     };
     metrics.iter().enumerate().filter_map(one).collect()
 }

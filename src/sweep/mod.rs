@@ -20,13 +20,13 @@ mod rows;
 mod sample;
 mod shared;
 
-pub use answers::{Best, Confirmed};
-pub use axes::{Axis, Values};
+pub use answers::{Best, Confirmed, Mean};
+pub use axes::{Axis, Range, Values};
 pub use batch::{Batch, Kubernetes, Slurm, job_id, manifest};
 pub use file::SweepFile;
 pub use folder::{Folder, Part, PartTiming};
 pub use outcome::Outcome;
 pub use plan::{Arm, Plan, TooMany};
-pub use request::{Grid, Request};
+pub use request::{Grid, Key, Request, many};
 pub use rows::{Row, Rows};
 pub use shared::Shared;

@@ -2,6 +2,7 @@
 
 use super::answers::{self, Mean};
 use super::outcome::Outcome;
+use super::request::many;
 use crate::compare::Estimate;
 use crate::report::{ComparisonSummary, Part, Reader, Unit};
 
@@ -26,14 +27,6 @@ struct Page<'a> {
     reader: Reader,
 }
 
-fn many(count: usize, noun: &str) -> String {
-    match (count, noun.strip_suffix('y')) {
-        (1, _) => format!("1 {noun}"),
-        (_, Some(stem)) => format!("{count} {stem}ies"),
-        (_, None) => format!("{count} {noun}s"),
-    }
-}
-
 impl Page<'_> {
     fn opening(&self) -> Vec<Part> {
         let grid = &self.outcome.grid;
@@ -41,10 +34,10 @@ impl Page<'_> {
         let (cells, policies, seeds) = (grid.cells.len(), grid.policies.len(), grid.seeds as usize);
         let mut text = format!(
             "{} x {} x {}: {}.",
-            many(cells, "cell"),
-            many(policies, "policy"),
-            many(seeds, "seed"),
-            many(grid.rows(), "run")
+            many(cells as u128, "cell"),
+            many(policies as u128, "policy"),
+            many(seeds as u128, "seed"),
+            many(grid.rows() as u128, "run")
         );
         if policies == 1 {
             text += &format!(" The policy is {}.", grid.policies[0]);
@@ -57,7 +50,7 @@ impl Page<'_> {
             };
         }
         if let Some(sample) = grid.request.sample {
-            text += &format!(" The cells are a Latin hypercube of {}.", many(sample as usize, "point"));
+            text += &format!(" The cells are a Latin hypercube of {}.", many(u128::from(sample), "point"));
         }
         let mut parts = vec![Part::Heading(format!("{}: sweep of {}", grid.scenario, keys.join(", "))), Part::Text(text)];
         if !grid.request.settings.is_empty() {
@@ -73,9 +66,18 @@ impl Page<'_> {
     fn heads(&self) -> Vec<String> {
         let grid = &self.outcome.grid;
         let mut head = vec!["cell".to_owned()];
-        head.extend(grid.keys.iter().map(|key| key.key.clone()));
+        head.extend((0..grid.keys.len()).map(|place| self.key(place)));
         head.extend((1 < grid.policies.len()).then(|| "policy".to_owned()));
         head
+    }
+
+    /// A key; at a terminal only its last word, where no other key ends in it.
+    fn key(&self, place: usize) -> String {
+        let keys = &self.outcome.grid.keys;
+        let last = |key: &str| key.rsplit('.').next().unwrap_or(key).to_owned();
+        let own = last(&keys[place].key);
+        let alone = keys.iter().filter(|key| last(&key.key) == own).count() == 1;
+        if alone && self.reader == Reader::Terminal { own } else { keys[place].key.clone() }
     }
 
     fn place(&self, arm: usize) -> Vec<String> {
@@ -152,6 +154,7 @@ impl Page<'_> {
             row.push(self.figure(best.arm, best.figure));
             match &best.against {
                 Some(it) => row.extend([self.difference(best.figure, it), it.verdict.clone()]),
+                None if best.alike => row.extend(["-".into(), "all rows alike".into()]),
                 None => row.extend(["-".into(), "the first is the best".into()]),
             }
             if fresh {
@@ -201,7 +204,9 @@ impl Page<'_> {
     fn effects(&self) -> Vec<Part> {
         let (outcome, grid) = (self.outcome, &self.outcome.grid);
         let mut head = vec!["figure".to_owned()];
-        head.extend(answers::knobs(grid));
+        let swept = grid.keys.len();
+        head.extend((0..swept).map(|place| self.key(place)));
+        head.extend(answers::knobs(grid).split_off(swept));
         let rows = outcome.metrics.iter().map(|figure| {
             let mut row = vec![self.label(*figure)];
             row.extend(answers::effects(&outcome.rows, grid, *figure).into_iter().map(|effect| match effect.share {

@@ -372,8 +372,9 @@ impl Reader {
         let Some((span, place)) = longest.filter(|(span, _)| said.is_none_or(|said| said < *span)) else { return said };
         let end = scenarios.iter().filter(|it| it.is_generated()).map(Scenario::end).min().unwrap_or(SimTime::NEVER);
         if end <= SimTime::ZERO + span {
+            let end = report::duration(end.as_secs_f64());
             let fault =
-                Fault::new(format!("the warm-up of this grid, {span}, leaves nothing to measure: submissions end at {end}"));
+                Fault::new(format!("the warm-up of this grid, {span}, leaves nothing to measure: submissions end after {end}"));
             let fault = fault.at(place, "a generated scenario is warm after its longest lookback");
             _ = self.keep::<()>(Err(fault.help("measure earlier with `--set run.warm_up=…`, or run for longer").into()));
         }

@@ -2,6 +2,21 @@
 
 use serde::{Deserialize, Serialize};
 
+/// How many of what.
+pub fn many(count: u128, noun: &str) -> String {
+    let digits = count.to_string();
+    let apart = digits.char_indices().map(|(place, digit)| {
+        let comma = 0 < place && (digits.len() - place).is_multiple_of(3);
+        if comma { format!(",{digit}") } else { digit.to_string() }
+    });
+    let number: String = apart.collect();
+    match (count, noun.strip_suffix('y')) {
+        (1, _) => format!("1 {noun}"),
+        (_, Some(stem)) => format!("{number} {stem}ies"),
+        (_, None) => format!("{number} {noun}s"),
+    }
+}
+
 /// What a sweep was asked for, as its options say it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Request {

@@ -5,6 +5,7 @@ mod readme;
 mod runs;
 mod schema;
 mod smallest;
+mod sweep;
 
 // So that the example in the README is compiled here as it would stand in the library.
 use schedlab::{engine, ids, policy, registry};
