@@ -152,12 +152,12 @@ fn slurm(args: &SweepArgs, mut batch: Batch, grid: &Grid, rows: &[usize]) -> Res
         }
         return print(&sweep.submission());
     }
-    let jobs = out.join("slurm").join("jobs");
+    let logs = PathBuf::from(sweep.logs());
+    let jobs = logs.join("jobs");
     still_there(&jobs)?;
     // What the shards will look for is written now, so that none of them has to.
     let folder = Folder::open(&out, grid, rows, args.resume)?;
     sweep.batch.missing = missing(&folder);
-    let logs = PathBuf::from(sweep.logs());
     std::fs::create_dir_all(&logs).map_err(|source| Error::Write { path: logs, source })?;
     let mut submitted = Vec::new();
     if let Some(script) = sweep.shards() {

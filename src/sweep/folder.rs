@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 const GRID: &str = "grid.json";
 const PARTS: &str = "parts";
 const TIMINGS: &str = "timings";
+/// Logs of batch jobs, which may be there before the sweep is.
+pub(super) const LOGS: &str = "slurm";
 
 /// What one run left.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -67,7 +69,7 @@ impl Folder {
         if let Ok(entries) = fs::read_dir(dir) {
             let partial = |name: &str| name.starts_with('.') && name.ends_with(".partial");
             let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-            if !dir.join(GRID).is_file() && names.into_iter().any(|name| !partial(&name)) {
+            if !dir.join(GRID).is_file() && names.into_iter().any(|name| !partial(&name) && name != LOGS) {
                 let said = format!("`{}` holds something that is not a sweep", dir.display());
                 return Err(Error::input(format!("{said}; name another directory with `--out`")));
             }

@@ -7,6 +7,7 @@
 use super::quote::{sbatch, shell};
 use super::{Batch, check_word};
 use crate::form::{Fault, Faults};
+use crate::sweep::folder::LOGS;
 
 /// A sweep as jobs of Slurm.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +38,7 @@ impl Slurm {
 
     /// The folder of logs, which must be there before a job begins: Slurm does not make it.
     pub fn logs(&self) -> String {
-        format!("{}/slurm", self.batch.out)
+        format!("{}/{LOGS}", self.batch.out)
     }
 
     /// The job array; `None` if no shard has anything to run.
