@@ -104,6 +104,9 @@ impl Axis {
                 None => faults.push(Fault::new(format!("{} is no value of a knob", node.tree.noun())).at(&node.at, "here")),
             }
         }
+        if values.len() < nodes.len() {
+            return None;
+        }
         let at = path.last().map_or_else(|| node.at.clone(), |(_, place)| place.clone());
         Axis { key: names.join("."), values: Values::List(values), at, path }.checked(faults)
     }

@@ -110,14 +110,18 @@ impl Folder {
         &self.dir
     }
 
-    /// Removes what killed processes left of these rows.
+    /// Removes what killed processes left of these rows and of the result.
     fn sweep_up(&self, rows: &[usize]) {
-        for below in [PARTS, TIMINGS] {
+        // Other shards write other rows and the grid, and nothing else.
+        let ours = |word: &str| match word.parse::<usize>() {
+            Ok(row) => rows.binary_search(&row).is_ok(),
+            Err(_) => word != "grid",
+        };
+        for below in ["", PARTS, TIMINGS] {
             for entry in fs::read_dir(self.dir.join(below)).into_iter().flatten().flatten() {
                 let name = entry.file_name().to_string_lossy().into_owned();
-                let row =
-                    name.strip_prefix('.').filter(|name| name.ends_with(".partial")).and_then(|name| name.split('.').next());
-                if row.and_then(|row| row.parse().ok()).is_some_and(|row: usize| rows.binary_search(&row).is_ok()) {
+                let partial = name.strip_prefix('.').filter(|name| name.ends_with(".partial"));
+                if partial.and_then(|name| name.split('.').next()).is_some_and(ours) {
                     // What cannot be removed is only untidy.
                     let _ = fs::remove_file(entry.path());
                 }
