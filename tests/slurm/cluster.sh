@@ -15,6 +15,11 @@ cluster_start() {
     --seed-file="$cluster/munge/seed" --log-file="$cluster/log/munged.log" >"$cluster/log/munged.out" 2>&1 &
   munged_pid=$!
 
+  # A daemon that knows how to do without cgroups (24.05 and later) wants to be told; older ones only use what the plugins below ask for.
+  if printf '24.05\n%s\n' "$(slurmd -V | sed 's/^slurm[^0-9]*//')" | sort --check=quiet --version-sort; then
+    echo CgroupPlugin=disabled >"$cluster/cgroup.conf"
+  fi
+
   # No cgroups: they may not be writable in a container. Two CPUs whatever the machine has, so that shards run beside each other.
   cat >"$cluster/slurm.conf" <<CONF
 ClusterName=loopback
@@ -46,7 +51,7 @@ NodeName=$host NodeAddr=127.0.0.1 CPUs=2 RealMemory=1024 State=UNKNOWN
 PartitionName=loopback Nodes=$host Default=YES MaxTime=60 State=UP
 CONF
   export SLURM_CONF="$cluster/slurm.conf"
-  # In the foreground of this shell's jobs, so that their ids are known and they end with `cluster_stop`.
+  # Jobs of this shell rather than daemons, so that their ids are known to `cluster_stop`.
   slurmctld -D >"$cluster/log/slurmctld.out" 2>&1 &
   slurmctld_pid=$!
   slurmd -D -N "$host" >"$cluster/log/slurmd.out" 2>&1 &

@@ -27,7 +27,7 @@ if ! has_slurm; then
   if [ -z "${CI:-}${SCHEDLAB_SLURM:-}" ]; then skip "no Slurm here; SCHEDLAB_SLURM=1 installs it"; fi
   if ! command -v apt-get >/dev/null; then skip "no Slurm here, and no apt-get to install it with"; fi
   export DEBIAN_FRONTEND=noninteractive
-  # Their services are not wanted, only their programs; where there is a service manager, they must not start.
+  # Only their programs are wanted; their services find no configuration, and do not start.
   { apt-get update && apt-get install --yes --no-install-recommends slurm-wlm munge; } >/dev/null || fail "slurm-wlm and munge cannot be installed"
   has_slurm || fail "slurm-wlm and munge are installed, but their programs are not found"
 fi
@@ -110,6 +110,17 @@ wait_for_jobs
 same "resumed"
 again="$(find "$sweep/parts" -newer "$work/before" -name '0*' | wc -l)"
 [ "$again" = 2 ] || fail "$again runs were made again, not 2"
+
+# A shard that fails takes the merge with it; submitted again, both are mended. Here its fourth run finds its place taken.
+rm "$sweep"/sweep.parquet "$sweep"/sweep.json "$sweep"/summary.md "$sweep"/parts/000003.json
+mkdir -p "$sweep/parts/000003.json/in-the-way"
+on_slurm --resume >/dev/null
+wait_for_jobs
+[ ! -e "$sweep/sweep.json" ] || fail "shards that failed were merged"
+rm -r "$sweep/parts/000003.json"
+on_slurm --resume >/dev/null
+wait_for_jobs
+same "mended"
 
 # What a dry run printed is the same submission.
 rm -rf "$sweep"
