@@ -20,7 +20,7 @@ pub enum Command {
     /// Run a scenario under one or more policies, and report who waited, who was preempted and what was left idle
     Run(RunArgs),
     /// Run a scenario over every combination of values of its knobs, and say which is best and what matters
-    Sweep(SweepArgs),
+    Sweep(Box<SweepArgs>),
     /// Look at a trace, convert it, or make one
     Trace(TraceArgs),
     /// List what is there to choose from, with knobs and defaults

@@ -282,7 +282,8 @@ mod tests {
         assert_eq!(wrong(|job| job["spec"]["shards"] = json!(4)), 1);
         assert_eq!(wrong(|job| job["spec"]["template"]["spec"]["restartPolicy"] = json!("OnFailure")), 1);
         assert_eq!(wrong(|job| job["metadata"]["name"] = json!("Quick_start")), 1);
-        assert_eq!(wrong(|job| _ = job["spec"].as_object_mut().unwrap().remove("template")), 1);
+        // It is missing, and so is the restart policy in it.
+        assert_eq!(wrong(|job| _ = job["spec"].as_object_mut().unwrap().remove("template")), 2);
     }
 
     /// The command of a pod, as Kubernetes hands it over, run by a shell with a program that prints its arguments.
