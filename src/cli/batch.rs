@@ -10,10 +10,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// What only runs that are done here can have.
+const LOCAL: [&str; 3] = ["shard", "threads", "json"];
+
 /// Options of `sweep` for runs on many machines.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "On many machines (docs/batch.md)")]
-#[command(group = ArgGroup::new("system").args(["slurm", "kubernetes"]).requires("shards").conflicts_with_all(["shard", "threads", "json"]))]
+#[command(group = ArgGroup::new("system").args(["slurm", "kubernetes"]).requires("shards").conflicts_with_all(LOCAL))]
 pub struct BatchArgs {
     /// Submit the sweep to Slurm: a job array with a task for each shard, and a job after it that merges
     #[arg(long)]

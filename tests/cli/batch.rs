@@ -13,7 +13,8 @@ const SWEEP: [&str; 11] =
 /// Answers with a fresh id, then runs each task of the script in turn and takes note of what it was called with.
 const SBATCH: &str = r#"#!/bin/sh
 cat >script; echo "$@" >>calls; array=$(sed -n 's/^#SBATCH --array=//p' script); echo "array $array" >>calls
-for task in $(echo "${array:-0}" | sed 's/1-3/1 2 3/; s/,/ /g'); do SLURM_ARRAY_TASK_ID=$task SLURM_CPUS_PER_TASK=1 sh script >>log 2>&1 || exit 7; done
+export SLURM_ARRAY_TASK_ID SLURM_CPUS_PER_TASK=1
+for SLURM_ARRAY_TASK_ID in $(echo "${array:-0}" | sed 's/1-3/1 2 3/'); do sh script >>log 2>&1 || exit 7; done
 wc -l <calls | tr -d ' '
 "#;
 

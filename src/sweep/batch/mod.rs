@@ -1,5 +1,5 @@
-//! A sweep on many machines: what a batch system is given to run. Each shard is this program with the same arguments and a number of its
-//! own, and a last job merges what they left.
+//! A sweep on many machines: what a batch system is given to run. Each shard is this program with the same arguments and a number of
+//! its own, and a last job merges what they left.
 //!
 //! It makes texts and submits nothing; what a text holds has been checked by then, both the sweep and the words of its command.
 
