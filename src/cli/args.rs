@@ -1,5 +1,6 @@
 //! What may stand on the command line.
 
+use super::batch::BatchArgs;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -19,7 +20,7 @@ pub enum Command {
     /// Run a scenario under one or more policies, and report who waited, who was preempted and what was left idle
     Run(RunArgs),
     /// Run a scenario over every combination of values of its knobs, and say which is best and what matters
-    Sweep(SweepArgs),
+    Sweep(Box<SweepArgs>),
     /// Look at a trace, convert it, or make one
     Trace(TraceArgs),
     /// List what is there to choose from, with knobs and defaults
@@ -118,6 +119,9 @@ pub struct SweepArgs {
     /// Print sweep.json, and nothing else
     #[arg(long)]
     pub json: bool,
+    /// Options for runs on many machines.
+    #[command(flatten)]
+    pub batch: BatchArgs,
 }
 
 /// What else to do with a sweep.

@@ -3,6 +3,7 @@
 //! Exit codes: 0 fine, 1 a check failed, 2 the input or the command line is wrong, 3 a bug.
 
 mod args;
+mod batch;
 mod completions;
 mod list;
 mod output;

@@ -1,9 +1,9 @@
 //! `schedlab sweep`: a scenario over combinations of its knobs, run by run, and `schedlab sweep merge`.
 
 use super::args::{MergeArgs, SweepArgs, SweepCommand};
-use super::output;
 use super::progress::{Bars, Stopwatch};
 use super::spread::spread;
+use super::{batch, output};
 use crate::drive::{drive, measured, under};
 use crate::error::{Error, Problem};
 use crate::form::{Fault, Faults};
@@ -40,13 +40,18 @@ pub fn sweep(args: &SweepArgs) -> Result<(), Error> {
         quiet: args.quiet || args.json,
         json: args.json,
     };
-    let (request, axes) = request(args, scenario.display().to_string())?;
+    let elsewhere = args.batch.is_asked();
+    let path = if elsewhere { batch::absolute(scenario)? } else { scenario.display().to_string() };
+    let (request, axes) = request(args, path)?;
     let plan = match Plan::make(&request, &axes, args.max_runs)? {
         Ok(plan) => plan,
         Err(found) => return Err(refused(&found, args.max_runs, manner.threads)),
     };
     let grid = &plan.grid;
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("reports/sweeps").join(&grid.scenario));
+    if elsewhere {
+        return batch::batch(args, &plan, &out);
+    }
     let mine = |row: &usize| args.shard.is_none_or(|(own, all)| row % all == own - 1);
     let rows: Vec<usize> = (0..grid.rows()).filter(mine).collect();
     let folder = Folder::open(&out, grid, &rows, args.resume)?;

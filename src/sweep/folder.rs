@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 const GRID: &str = "grid.json";
 const PARTS: &str = "parts";
 const TIMINGS: &str = "timings";
+/// Logs of batch jobs, which may be there before the sweep is.
+pub(super) const LOGS: &str = "slurm";
 
 /// What one run left.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -67,7 +69,7 @@ impl Folder {
         if let Ok(entries) = fs::read_dir(dir) {
             let partial = |name: &str| name.starts_with('.') && name.ends_with(".partial");
             let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-            if !dir.join(GRID).is_file() && names.into_iter().any(|name| !partial(&name)) {
+            if !dir.join(GRID).is_file() && names.into_iter().any(|name| !partial(&name) && name != LOGS) {
                 let said = format!("`{}` holds something that is not a sweep", dir.display());
                 return Err(Error::input(format!("{said}; name another directory with `--out`")));
             }
@@ -180,13 +182,26 @@ impl Folder {
     /// Lets `write` make a file under a temporary name, then gives it its own.
     pub(super) fn write_with(&self, name: &str, write: impl FnOnce(&Path) -> Result<(), ReportError>) -> Result<(), Error> {
         let file = self.dir.join(name);
-        let last = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let partial = file.with_file_name(format!(".{last}.{}.partial", std::process::id()));
+        let partial = reserved(&file).map_err(|source| unwritten(&file, source))?;
         let done = write(&partial).map_err(|error| Error::Input(vec![Box::new(error)]));
         done.and_then(|()| fs::rename(&partial, &file).map_err(|source| unwritten(&file, source))).inspect_err(|_| {
             // Nothing more can be done about a leftover than to try.
             let _ = fs::remove_file(&partial);
         })
+    }
+}
+
+/// Makes a temporary file beside `file` that nobody else has: shards on other machines may have the same process id.
+fn reserved(file: &Path) -> io::Result<PathBuf> {
+    let last = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut attempt = 0_u64;
+    loop {
+        let partial = file.with_file_name(format!(".{last}.{}-{attempt}.partial", std::process::id()));
+        match fs::OpenOptions::new().write(true).create_new(true).open(&partial) {
+            Ok(_) => return Ok(partial),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => attempt += 1,
+            Err(error) => return Err(error),
+        }
     }
 }
 

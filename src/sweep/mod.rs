@@ -9,6 +9,7 @@
 
 mod answers;
 mod axes;
+mod batch;
 mod file;
 mod folder;
 mod outcome;
@@ -21,6 +22,7 @@ mod shared;
 
 pub use answers::{Best, Confirmed, Mean};
 pub use axes::{Axis, Range, Values};
+pub use batch::{Batch, Kubernetes, Slurm, job_id, manifest};
 pub use file::SweepFile;
 pub use folder::{Folder, Part, PartTiming};
 pub use outcome::Outcome;
