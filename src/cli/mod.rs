@@ -3,6 +3,7 @@
 //! Exit codes: 0 fine, 1 a check failed, 2 the input or the command line is wrong, 3 a bug.
 
 mod args;
+mod check;
 mod completions;
 mod list;
 mod output;
@@ -37,6 +38,7 @@ pub fn main() -> ExitCode {
 fn dispatch(args: Args) -> Result<(), Error> {
     match args.command {
         args::Command::Run(it) => run::run(&it),
+        args::Command::Check(it) => check::check(&it),
         args::Command::Trace(it) => trace::trace(&it),
         args::Command::List(it) => list::list(it.what),
         args::Command::Schema(it) => schema::schema(it.what),

@@ -1,9 +1,9 @@
 //! `schedlab trace`.
 
 use super::args::{TraceArgs, TraceCommand};
-use super::{output, run};
+use super::output;
 use crate::error::{Error, Problem};
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, chosen};
 use crate::trace::{self, Import, ReadOptions, TraceError};
 use crate::workload::Catalog;
 use std::path::Path;
@@ -21,8 +21,8 @@ pub fn trace(args: &TraceArgs) -> Result<(), Error> {
             told(to, &format!("{}  written to       {}\n", import.report, to.display()))
         }
         TraceCommand::Synth { scenario, output: to, seed, settings } => {
-            let settings = run::settings(settings)?;
-            let scenario = Scenario::load(scenario, &run::for_scenario(&settings))?;
+            let settings = chosen::settings(settings)?;
+            let scenario = Scenario::load(scenario, &chosen::for_scenario(&settings))?;
             let case = scenario.case(seed.unwrap_or(scenario.seed))?;
             if case.users.is_some() {
                 return Err(Error::input("users who react have no history before they have met a scheduler; `run` one"));

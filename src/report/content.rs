@@ -7,22 +7,74 @@ use super::summary::{RunSummary, Summary};
 use crate::compare::Estimate;
 
 /// One piece of a report.
-pub(super) enum Part {
+pub enum Part {
     /// A title.
     Heading(String),
     /// A sentence or two.
     Text(String),
     /// Cells under a head; all columns but the first `labels` hold numbers.
-    Table { labels: usize, head: Vec<String>, rows: Vec<Vec<String>> },
+    Table {
+        /// Columns before those that hold numbers.
+        labels: usize,
+        /// The head.
+        head: Vec<String>,
+        /// The cells.
+        rows: Vec<Vec<String>>,
+    },
 }
 
 /// For whom numbers are set.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reader {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
     /// At a terminal: `3m20s`.
     Terminal,
     /// Of a file: seconds.
     File,
+}
+
+impl Reader {
+    /// A value without its interval.
+    pub fn value(self, unit: Unit, value: f64) -> String {
+        match (unit, self) {
+            (Unit::Seconds, Reader::Terminal) => duration(value),
+            (Unit::Seconds, Reader::File) => number(value, 2),
+            (Unit::Count, _) => number(value, if value.fract() == 0.0 { 0 } else { 1 }),
+            (Unit::Percent, _) => format!("{}%", number(100.0 * value, 1)),
+            (Unit::Hundredths, _) => format!("{}%", number(100.0 * value, 2)),
+            (Unit::GpuHours, _) if value == 0.0 => "0".into(),
+            (Unit::GpuHours, _) => number(value, hour_decimals(value)),
+            (Unit::Ratio, _) => number(value, 2),
+        }
+    }
+    /// A mean and its interval in one unit; the mean alone where all seeds agree.
+    pub fn estimate(self, unit: Unit, estimate: Estimate) -> String {
+        let Some(half) = estimate.half.filter(|half| 0.0 < *half) else {
+            return self.value(unit, estimate.mean);
+        };
+        let mean = estimate.mean;
+        let pair = |decimals: usize| format!("{} ± {}", number(mean, decimals), number(half, decimals));
+        match (unit, self) {
+            (Unit::Seconds, Reader::Terminal) => duration_pair(mean, half),
+            (Unit::Seconds, Reader::File) | (Unit::Ratio, _) => pair(2),
+            (Unit::Count, _) => pair(usize::from(mean.abs() < 100.0)),
+            (Unit::Percent, _) => format!("{} ± {}%", number(100.0 * mean, 1), number(100.0 * half, 1)),
+            (Unit::Hundredths, _) => format!("{} ± {}%", number(100.0 * mean, 2), number(100.0 * half, 2)),
+            (Unit::GpuHours, _) => pair(hour_decimals(mean)),
+        }
+    }
+    /// A difference with its sign and interval; of shares in points.
+    pub fn signed(self, unit: Unit, estimate: Estimate) -> String {
+        let sign = if 0.0 < estimate.mean { "+" } else { "" };
+        match unit {
+            Unit::Percent | Unit::Hundredths => {
+                let decimals = if unit == Unit::Percent { 1 } else { 2 };
+                let half = estimate.half.filter(|half| 0.0 < *half);
+                let half = half.map_or(String::new(), |half| format!(" ± {}", number(100.0 * half, decimals)));
+                format!("{sign}{}{half} pt", number(100.0 * estimate.mean, decimals))
+            }
+            Unit::Seconds | Unit::Count | Unit::GpuHours | Unit::Ratio => format!("{sign}{}", self.estimate(unit, estimate)),
+        }
+    }
 }
 
 /// Everything there is to say of a summary.
@@ -109,34 +161,9 @@ impl<'a> Say<'a> {
         self.summary.runs.iter().any(|run| run.wait_s.max.is_some_and(|max| 0.0 < max))
     }
 
-    /// A value without its interval.
-    pub(super) fn value(&self, unit: Unit, value: f64) -> String {
-        match (unit, self.reader) {
-            (Unit::Seconds, Reader::Terminal) => duration(value),
-            (Unit::Seconds, Reader::File) => number(value, 2),
-            (Unit::Count, _) => number(value, if value.fract() == 0.0 { 0 } else { 1 }),
-            (Unit::Percent, _) => format!("{}%", number(100.0 * value, 1)),
-            (Unit::Hundredths, _) => format!("{}%", number(100.0 * value, 2)),
-            (Unit::GpuHours, _) if value == 0.0 => "0".into(),
-            (Unit::GpuHours, _) => number(value, hour_decimals(value)),
-            (Unit::Ratio, _) => number(value, 2),
-        }
-    }
     /// A mean and its interval in one unit; the mean alone where all seeds agree.
     pub(super) fn estimate(&self, unit: Unit, estimate: Estimate) -> String {
-        let Some(half) = estimate.half.filter(|half| 0.0 < *half) else {
-            return self.value(unit, estimate.mean);
-        };
-        let mean = estimate.mean;
-        let pair = |decimals: usize| format!("{} ± {}", number(mean, decimals), number(half, decimals));
-        match (unit, self.reader) {
-            (Unit::Seconds, Reader::Terminal) => duration_pair(mean, half),
-            (Unit::Seconds, Reader::File) | (Unit::Ratio, _) => pair(2),
-            (Unit::Count, _) => pair(usize::from(mean.abs() < 100.0)),
-            (Unit::Percent, _) => format!("{} ± {}%", number(100.0 * mean, 1), number(100.0 * half, 1)),
-            (Unit::Hundredths, _) => format!("{} ± {}%", number(100.0 * mean, 2), number(100.0 * half, 2)),
-            (Unit::GpuHours, _) => pair(hour_decimals(mean)),
-        }
+        self.reader.estimate(unit, estimate)
     }
     /// A figure over the seeds of a policy; `-` where no seed has it.
     pub(super) fn cell(&self, policy: &'a str, unit: Unit, figure: impl Fn(&RunSummary) -> Option<f64>) -> String {

@@ -40,7 +40,7 @@ impl<'a> Say<'a> {
         let [base, policy] = ["base", "policy"].map(|side| it.at_least.iter().any(|found| found == side));
         let side = |value: Option<f64>, at_least: bool| {
             let sign = if at_least { "≥" } else { "" };
-            value.map_or("-".into(), |value| format!("{sign}{}", self.value(unit, value)))
+            value.map_or("-".into(), |value| format!("{sign}{}", self.reader.value(unit, value)))
         };
         // What is at least so much on one side makes the difference at least, or at most, so much.
         let sign = match (base, policy) {
@@ -183,16 +183,7 @@ impl<'a> Say<'a> {
 
     /// A difference with its sign; of shares in points.
     fn signed(&self, unit: Unit, estimate: Estimate) -> String {
-        let sign = if 0.0 < estimate.mean { "+" } else { "" };
-        match unit {
-            Unit::Percent | Unit::Hundredths => {
-                let decimals = if unit == Unit::Percent { 1 } else { 2 };
-                let half = estimate.half.filter(|half| 0.0 < *half);
-                let half = half.map_or(String::new(), |half| format!(" ± {}", number(100.0 * half, decimals)));
-                format!("{sign}{}{half} pt", number(100.0 * estimate.mean, decimals))
-            }
-            Unit::Seconds | Unit::Count | Unit::GpuHours | Unit::Ratio => format!("{sign}{}", self.estimate(unit, estimate)),
-        }
+        self.reader.signed(unit, estimate)
     }
     /// From one difference to another.
     fn range(&self, unit: Unit, low: f64, high: f64) -> String {

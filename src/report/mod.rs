@@ -26,8 +26,9 @@ mod tests;
 pub use behaviour::{BehaviourSummary, OthersSummary, TopLevelSummary};
 pub use columns::{Column, DataType, TABLES, TableDoc, outputs_md};
 pub use comparison::{BlocksSummary, ComparisonSummary, Waits};
+pub use content::{Part, Reader};
 pub use error::ReportError;
-pub use figures::{Figure, FigureInfo, Unit, figures, resolve, value};
+pub use figures::{Figure, FigureInfo, Unit, figure, figures, resolve, value};
 pub use humane::duration;
 pub use inflation::{InflationEndSummary, InflationSummary};
 pub use inputs::inputs;
@@ -37,7 +38,7 @@ pub use keys::{
     SessionsSummary, SpreadSummary, TierSummary, WindowCliffSummary,
 };
 pub use parquet::write_tables;
-pub use render::{summary_md, terminal};
+pub use render::{set_markdown, set_terminal, summary_md, terminal};
 pub use summary::{Run, RunSummary, Summary};
 pub use timing::{Decisions, RunTiming, Timing};
 pub use writer::{RunFiles, Writer, write};

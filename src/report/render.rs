@@ -12,8 +12,13 @@ const RULED: TableStyle = {
 
 /// Tables for a terminal, without colour, of whatever width they need.
 pub fn terminal(summary: &Summary) -> String {
+    set_terminal(parts(summary, Reader::Terminal))
+}
+
+/// Parts for a terminal.
+pub fn set_terminal(parts: Vec<Part>) -> String {
     let mut text = String::new();
-    for part in parts(summary, Reader::Terminal) {
+    for part in parts {
         if !text.is_empty() {
             text.push('\n');
         }
@@ -38,9 +43,15 @@ pub fn terminal(summary: &Summary) -> String {
 
 /// The same as Markdown, with durations in seconds: `summary.md`.
 pub fn summary_md(summary: &Summary) -> String {
+    let text = set_markdown(parts(summary, Reader::File));
+    format!("{text}\nInputs `{}`, schedlab {}.\n", summary.inputs, summary.schedlab)
+}
+
+/// Parts as Markdown.
+pub fn set_markdown(parts: Vec<Part>) -> String {
     let mut text = String::new();
     let mut depth = "#";
-    for part in parts(summary, Reader::File) {
+    for part in parts {
         if !text.is_empty() {
             text.push('\n');
         }
@@ -61,7 +72,6 @@ pub fn summary_md(summary: &Summary) -> String {
             }
         }
     }
-    text += &format!("\nInputs `{}`, schedlab {}.\n", summary.inputs, summary.schedlab);
     text
 }
 

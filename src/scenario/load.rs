@@ -1,6 +1,6 @@
 //! A whole scenario: loading, and the case of each seed.
 
-use super::{Folders, accounts, cluster, drains, fit, form, policies, settings, work};
+use super::{Folders, accounts, cluster, drains, fit, form, gate, policies, settings, work};
 use crate::cluster::ClusterSpec;
 use crate::engine::{Case, Contract, EngineSpec};
 use crate::error::{Error, Problem, problems};
@@ -33,6 +33,8 @@ pub struct Scenario {
     pub seeds: u64,
     /// Lines for the user on what was read, altered and dropped, and on the load.
     pub notes: Vec<String>,
+    /// What a change of policy may do to the figures.
+    pub gate: gate::Gate,
     /// Where the files that it names lie.
     pub folders: Folders,
     base: Catalog,
@@ -69,6 +71,11 @@ impl Scenario {
         }
         let file = check(&form::SCENARIO, &root, &mut faults);
         Loader { folders: Folders::of(path), catalog: Catalog::default(), faults, problems: Vec::new() }.load(path, &file)
+    }
+
+    /// The trailing span over which figures set what was delivered against what was owed.
+    pub fn lookback(&self) -> SimSpan {
+        self.lookback
     }
 
     /// The case of one seed.
@@ -159,6 +166,7 @@ impl Loader {
         let work = work::read(file, &around, orders, &mut self.catalog, &mut self.faults, &mut self.problems, &mut notes);
         self.check_scaling(file);
         let shuffle = self.shuffle(file);
+        let gate = gate::read(file, &mut self.faults);
         let contract =
             file.part("contract").map_or_else(Contract::default, |it| settings::contract(&it.knobs, Contract::default()));
         let mut all = problems(self.faults);
@@ -171,6 +179,7 @@ impl Loader {
             seed,
             seeds,
             notes,
+            gate,
             folders: self.folders,
             base: self.catalog,
             cluster: Arc::new(spec),

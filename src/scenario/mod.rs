@@ -3,10 +3,12 @@
 //! Past [`Scenario::load`] nothing re-checks a scenario or fills in a default. It does not run anything.
 
 mod accounts;
+pub mod chosen;
 mod cluster;
 mod drains;
 mod fit;
 mod form;
+pub mod gate;
 mod jobs;
 mod load;
 mod paths;

@@ -1,0 +1,1 @@
+//! The gate on figures worked by hand.
