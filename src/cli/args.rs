@@ -53,6 +53,9 @@ pub struct RunArgs {
     /// Rebuild each run from its facts alone, and check that they hold together
     #[arg(long)]
     pub audit: bool,
+    /// Rank the policies by how well they explain the waits that a trace recorded
+    #[arg(long)]
+    pub fidelity: bool,
     /// No progress and no notes
     #[arg(long, short)]
     pub quiet: bool,

@@ -81,6 +81,15 @@ pub struct Report {
 }
 
 impl Report {
+    /// How it ended, in words.
+    pub fn said(&self) -> String {
+        let (all, failures) = (self.checks.len(), self.failures().count());
+        match failures {
+            0 => format!("all {all} limits hold"),
+            1 => format!("1 of {all} limits does not hold"),
+            _ => format!("{failures} of {all} limits do not hold"),
+        }
+    }
     /// What does not hold.
     pub fn failures(&self) -> impl Iterator<Item = &Check> + Clone {
         self.checks.iter().filter(|check| check.outcome != Outcome::Holds)

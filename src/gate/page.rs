@@ -9,11 +9,6 @@ use crate::scenario::gate::Bound;
 pub fn page(report: &Report) -> String {
     let policies = policies(report);
     let several = 1 < policies.len();
-    let (all, failures) = (report.checks.len(), report.failures().count());
-    let said = match failures {
-        0 => format!("all {all} limits hold"),
-        _ => format!("{failures} of {all} limits {} not hold", if failures == 1 { "does" } else { "do" }),
-    };
     let against = policies.iter().map(|(policy, base)| match base.as_str() {
         "" => format!("{policy} without a counterpart"),
         base if base == policy => format!("{policy} against the baseline"),
@@ -37,7 +32,7 @@ pub fn page(report: &Report) -> String {
         row
     });
     let table = Part::Table { labels: 1 + usize::from(several), head, rows: rows.collect() };
-    let heading = Part::Heading(format!("Gate of {}: {said}", report.scenario));
+    let heading = Part::Heading(format!("Gate of {}: {}", report.scenario, report.said()));
     let mut parts = vec![heading, Part::Text(opening), table, Part::Text(LEGEND.into())];
     parts.extend(hints(report).map(|hint| Part::Text(hint.into())));
     set_markdown(parts)

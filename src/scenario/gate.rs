@@ -8,7 +8,7 @@ use crate::report::{FigureInfo, figure};
 const NOT_NEGATIVE: Kind = Kind::Float { min: 0.0, max: f64::MAX };
 
 /// Keys of one limit.
-pub(super) const LIMIT_KNOBS: &[Knob] = &[
+pub const LIMIT_KNOBS: &[Knob] = &[
     Knob::optional(
         "metric",
         "key of a figure that can be compared (docs/outputs.md), such as `by_class.debug.wait_s.p90`; `*` stands for each name",
@@ -80,7 +80,7 @@ pub struct Gate {
 const DEFAULTS: [&str; 4] = ["wait_s.p90", "delivered_of_owed", "preemption.lost_gpu_h", "jobs.completed"];
 
 /// Reads `[gate]`, or says what stands in for it.
-pub(super) fn read(file: &Filled, faults: &mut Faults) -> Gate {
+pub fn read(file: &Filled, faults: &mut Faults) -> Gate {
     let Some(table) = file.part("gate") else {
         let limit = |metric: &str| Limit {
             metric: metric.to_owned(),

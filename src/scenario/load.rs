@@ -73,6 +73,29 @@ impl Scenario {
         Loader { folders: Folders::of(path), catalog: Catalog::default(), faults, problems: Vec::new() }.load(path, &file)
     }
 
+    /// Checks that its work still says when jobs started in fact, so that waits can be compared with those.
+    ///
+    /// - Errors: why it does not.
+    pub fn check_observed(&self) -> Result<(), Error> {
+        let jobs = self.first.iter().flat_map(|case| case.workload.jobs.iter().filter_map(|job| case.workload.extra(job)));
+        if jobs.into_iter().any(|extra| extra.observed_start.is_some()) {
+            return Ok(());
+        }
+        let fault = Fault::new("there are no observed waits to compare with");
+        let fault = if self.work.records_starts() {
+            fault.at(self.work.at(), "the starts recorded here are left out").help(
+                "other arrivals or run times (`load`, `arrival_scale`, `runtime_scale`), copies and inflation make another history than \
+                 the one observed",
+            )
+        } else {
+            fault.at(self.work.at(), "this work does not say when jobs started").help(
+                "expected a trace with observed starts: `alibaba-gpu-2023`, `swf` with wait times, or `native` with a column \
+                 `observed_start`",
+            )
+        };
+        Err(fault.into())
+    }
+
     /// The trailing span over which figures set what was delivered against what was owed.
     pub fn lookback(&self) -> SimSpan {
         self.lookback
