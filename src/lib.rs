@@ -19,6 +19,7 @@ pub mod error;
 pub mod facts;
 pub mod form;
 pub mod fragment;
+pub mod gate;
 pub mod ids;
 pub mod ledger;
 pub mod metrics;

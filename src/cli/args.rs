@@ -21,6 +21,8 @@ pub enum Command {
     Run(RunArgs),
     /// Run a scenario over every combination of values of its knobs, and say which is best and what matters
     Sweep(Box<SweepArgs>),
+    /// Compare a scenario with a baseline, limit by limit, and fail if a change of policy made a figure worse
+    Check(CheckArgs),
     /// Look at a trace, convert it, or make one
     Trace(TraceArgs),
     /// List what is there to choose from, with knobs and defaults
@@ -54,6 +56,9 @@ pub struct RunArgs {
     /// Rebuild each run from its facts alone, and check that they hold together
     #[arg(long)]
     pub audit: bool,
+    /// Rank the policies by how well they explain the waits that a trace recorded
+    #[arg(long)]
+    pub fidelity: bool,
     /// No progress and no notes
     #[arg(long, short)]
     pub quiet: bool,
@@ -157,6 +162,50 @@ fn shard(text: &str) -> Result<(usize, usize), String> {
 
 /// Most shards.
 const SHARDS_MAX: usize = 100_000;
+
+/// Arguments of `check`.
+#[derive(Debug, ClapArgs)]
+pub struct CheckArgs {
+    /// The scenario file; its `[gate]` has the limits
+    pub scenario: PathBuf,
+    /// The baseline to compare with
+    #[arg(long, value_name = "FILE")]
+    pub baseline: PathBuf,
+    /// Write the baseline instead of comparing with it
+    #[arg(long, conflicts_with_all = ["junit", "sarif", "annotations"])]
+    pub update: bool,
+    /// A policy, by name or file, instead of the scenario's own; may be repeated
+    #[arg(long = "policy", value_name = "NAME|FILE")]
+    pub policies: Vec<String>,
+    /// A key of the scenario or of the policies, dotted, and its value; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub settings: Vec<String>,
+    /// How many seeds, counted up from the scenario's own; as many as the baseline has
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub seeds: Option<u64>,
+    /// Write a test case for each limit as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Write a result for each limit that does not hold as SARIF 2.1.0
+    #[arg(long, value_name = "FILE")]
+    pub sarif: Option<PathBuf>,
+    /// Print a line for each limit that does not hold, by which a log marks a change
+    #[arg(long, value_name = "FOR")]
+    pub annotations: Option<Annotations>,
+    /// No progress and no notes
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Runs at a time [default: the number of cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+}
+
+/// Whose annotations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Annotations {
+    /// GitHub Actions
+    Github,
+}
 
 /// Arguments of `trace`.
 #[derive(Debug, ClapArgs)]

@@ -4,6 +4,7 @@
 
 mod args;
 mod batch;
+mod check;
 mod completions;
 mod list;
 mod output;
@@ -40,6 +41,7 @@ fn dispatch(args: Args) -> Result<(), Error> {
     match args.command {
         args::Command::Run(it) => run::run(&it),
         args::Command::Sweep(it) => sweep::sweep(&it),
+        args::Command::Check(it) => check::check(&it),
         args::Command::Trace(it) => trace::trace(&it),
         args::Command::List(it) => list::list(it.what),
         args::Command::Schema(it) => schema::schema(it.what),

@@ -21,6 +21,9 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
     let mut notes = Vec::new();
     let (mut scenario, policies) = chosen::choose(&args.scenario, &args.policies, &settings, &mut notes)?;
     scenario.seeds = args.seeds.unwrap_or(scenario.seeds);
+    if args.fidelity {
+        scenario.check_observed()?;
+    }
     let bars = Bars::new(args.quiet);
     if !args.quiet {
         scenario.notes.iter().chain(&notes).for_each(|note| bars.note(note));
@@ -52,6 +55,9 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
         return output::print(&summary.to_json());
     }
     output::print(&report::terminal(&summary))?;
+    if args.fidelity {
+        output::print(&format!("\n{}", report::set_terminal(report::ranking(&summary))))?;
+    }
     if !args.quiet {
         bars.note(&format!("written to {}", out.display()));
     }

@@ -64,6 +64,10 @@ impl Figure {
     pub fn key(&self) -> String {
         self.info.key.replace('*', &self.name)
     }
+    /// What `*` stands for; "" where the key has none, `*` where it stands for each.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
     /// Its name in tables.
     pub fn label(&self) -> String {
         self.info.label.replace('*', &self.name)
@@ -123,6 +127,22 @@ fn names<'a>(run: &'a RunSummary, group: &str) -> Vec<&'a String> {
 /// Every figure that can be compared.
 pub fn figures() -> &'static [FigureInfo] {
     FIGURES
+}
+
+/// The figure that a key means whatever there is in a summary: with a name, or `*` for each.
+///
+/// - Errors: the nearest key there is, if one is near, for a key that is none.
+pub fn figure(key: &str) -> Result<Figure, Option<String>> {
+    let name = |info: &'static FigureInfo| match info.key.split_once('*') {
+        None => (info.key == key).then_some(""),
+        Some((before, after)) => key.strip_prefix(before)?.strip_suffix(after).filter(|name| !name.is_empty()),
+    };
+    if let Some((info, name)) = FIGURES.iter().find_map(|info| Some((info, name(info)?))) {
+        return Ok(Figure { info, name: name.to_owned() });
+    }
+    let guess = key.split('.').nth(1).unwrap_or("*");
+    let keys: Vec<String> = FIGURES.iter().map(|info| info.key.replace('*', guess)).collect();
+    Err(nearest(key, keys.iter().map(String::as_str)).map(str::to_owned))
 }
 
 /// The figures that a key means in a summary: one, or with `*` one for each name.
@@ -311,6 +331,11 @@ mod tests {
         assert_eq!(keys("happiness"), Err(None));
         let label = resolve("by_class.debug.wait_s.p90", &summary).unwrap()[0].label();
         assert_eq!(label, "debug wait p90");
+        let named = |key: &str| figure(key).map(|it| (it.key(), it.name().to_owned()));
+        assert_eq!(named("by_class.a.b.wait_s.p90"), Ok(("by_class.a.b.wait_s.p90".into(), "a.b".into())));
+        assert_eq!(named("by_class.*.wait_s.p90"), Ok(("by_class.*.wait_s.p90".into(), "*".into())));
+        assert_eq!(named("by_class..wait_s.p90"), Err(Some("by_class.*.wait_s.p90".replace('*', ""))));
+        assert_eq!(named("by_class.debug.wait_s.p9"), Err(Some("by_class.debug.wait_s.p90".into())));
         let json: Value = serde_json::to_value(&summary).unwrap();
         assert!(json["runs"][0].get("worst_account").is_none(), "the one figure that is no key has a name that is none");
     }

@@ -25,6 +25,7 @@ pub const SCENARIO: Form = Form {
         ("accounts", Part::One(&ACCOUNTS)),
         ("workload", Part::One(&WORKLOAD)),
         ("job", Part::Many(&JOB)),
+        ("gate", Part::One(&GATE)),
     ],
     free: None,
 };
@@ -316,3 +317,10 @@ const ELASTIC: Form = Form {
         ],
     )
 };
+
+const GATE: Form = Form {
+    parts: &[("limit", Part::Many(&LIMIT))],
+    ..Form::of("what a change of policy may do to the figures, for `schedlab check` (docs/gating.md)", &[])
+};
+
+const LIMIT: Form = Form { required: &["metric"], ..Form::of("one limit: `metric` and one other", super::gate::LIMIT_KNOBS) };

@@ -1,6 +1,6 @@
 //! A whole scenario: loading, and the case of each seed.
 
-use super::{Folders, accounts, cluster, drains, fit, form, policies, settings, work};
+use super::{Folders, accounts, cluster, drains, fit, form, gate, policies, settings, work};
 use crate::cluster::ClusterSpec;
 use crate::engine::{Case, Contract, EngineSpec};
 use crate::error::{Error, Problem, problems};
@@ -34,6 +34,8 @@ pub struct Scenario {
     pub seeds: u64,
     /// Lines for the user on what was read, altered and dropped, and on the load.
     pub notes: Vec<String>,
+    /// What a change of policy may do to the figures.
+    pub gate: gate::Gate,
     /// Where the files that it names lie.
     pub folders: Folders,
     base: Catalog,
@@ -71,6 +73,34 @@ impl Scenario {
         let file = check(&form::SCENARIO, &root, &mut faults);
         Loader { folders: Folders::of(path), catalog: Catalog::default(), faults, problems: Vec::new(), notes: Vec::new() }
             .load(path, &file)
+    }
+
+    /// Checks that its work still says when jobs started in fact, so that waits can be compared with those.
+    ///
+    /// - Errors: why it does not.
+    pub fn check_observed(&self) -> Result<(), Error> {
+        let jobs = self.first.iter().flat_map(|case| case.workload.jobs.iter().filter_map(|job| case.workload.extra(job)));
+        if jobs.into_iter().any(|extra| extra.observed_start.is_some()) {
+            return Ok(());
+        }
+        let fault = Fault::new("there are no observed waits to compare with");
+        let fault = if self.work.records_starts() {
+            fault.at(self.work.at(), "the starts recorded here are left out").help(
+                "other arrivals or run times (`load`, `arrival_scale`, `runtime_scale`), copies and inflation make another history than \
+                 the one observed",
+            )
+        } else {
+            fault.at(self.work.at(), "this work does not say when jobs started").help(
+                "expected a trace with observed starts: `alibaba-gpu-2023`, `swf` with wait times, or `native` with a column \
+                 `observed_start`",
+            )
+        };
+        Err(fault.into())
+    }
+
+    /// The trailing span over which figures set what was delivered against what was owed.
+    pub fn lookback(&self) -> SimSpan {
+        self.lookback
     }
 
     /// The case of one seed.
@@ -193,6 +223,7 @@ impl Loader {
         let work = work::read(file, &around, orders, &mut self.catalog, &mut self.faults, &mut self.problems, &mut notes);
         self.check_scaling(file);
         let shuffle = self.shuffle(file);
+        let gate = gate::read(file, &mut self.faults);
         let contract =
             file.part("contract").map_or_else(Contract::default, |it| settings::contract(&it.knobs, Contract::default()));
         let mut all = problems(self.faults);
@@ -205,6 +236,7 @@ impl Loader {
             seed,
             seeds,
             notes,
+            gate,
             folders: self.folders,
             base: self.catalog,
             cluster: Arc::new(spec),

@@ -8,6 +8,7 @@ mod cluster;
 mod drains;
 mod fit;
 mod form;
+pub mod gate;
 mod jobs;
 mod load;
 mod paths;

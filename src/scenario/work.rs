@@ -44,6 +44,17 @@ impl Work {
             Origin::Made(_) | Origin::Users(..) => true,
         }
     }
+    /// Whether any of its jobs, before they are shaped, says when it started in fact.
+    pub fn records_starts(&self) -> bool {
+        match &self.from {
+            Origin::Given(workload) => workload.extras.iter().any(|extra| extra.observed_start.is_some()),
+            Origin::Made(_) | Origin::Users(..) => false,
+        }
+    }
+    /// Where the scenario says it.
+    pub fn at(&self) -> &Place {
+        &self.at
+    }
 
     /// The work of one seed, and the mix of its tasks where that is not the work's own; `notes` hears what shaping did.
     ///
