@@ -15,6 +15,9 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Most notes shown: cells that differ little have much the same doubts.
+const NOTES_MAX: usize = 24;
+
 /// How the runs of a command are done and told of.
 struct Manner {
     bars: Bars,
@@ -53,7 +56,10 @@ pub fn sweep(args: &SweepArgs) -> Result<(), Error> {
     let rows: Vec<usize> = (0..grid.rows()).filter(mine).collect();
     let folder = Folder::open(&out, grid, &rows, args.resume)?;
     if !manner.quiet {
-        grid.notes.iter().for_each(|note| manner.bars.note(note));
+        grid.notes.iter().take(NOTES_MAX).for_each(|note| manner.bars.note(note));
+        if NOTES_MAX < grid.notes.len() {
+            manner.bars.note(&format!("and {} more notes, in sweep.json", grid.notes.len() - NOTES_MAX));
+        }
     }
     let missing = folder.missing(grid, &rows);
     if !manner.quiet && missing.len() < rows.len() {

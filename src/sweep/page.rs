@@ -155,7 +155,8 @@ impl Page<'_> {
             match &best.against {
                 Some(it) => row.extend([self.difference(best.figure, it), it.verdict.clone()]),
                 None if best.alike => row.extend(["-".into(), "all rows alike".into()]),
-                None => row.extend(["-".into(), "the first is the best".into()]),
+                None if best.arm == 0 => row.extend(["-".into(), "the first is the best".into()]),
+                None => row.extend(["-".into(), "no pairs to compare".into()]),
             }
             if fresh {
                 let key = outcome.rows.figures[best.figure].key();

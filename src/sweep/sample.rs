@@ -45,7 +45,9 @@ impl Stratum {
                 let exact = low + width * self.within;
                 let decimals = (2.0 - libm::floor(libm::log10(width))).clamp(0.0, 17.0) as usize;
                 let text = format!("{exact:.decimals$}");
-                let within = |value: f64| low <= value && value < high;
+                // The upper end may itself be a round number, which belongs to the next stratum.
+                let half = 0.5 * libm::pow(10.0, -(decimals as f64));
+                let within = |value: f64| low <= value && value + half < high;
                 if text.parse().is_ok_and(within) { text } else { exact.to_string() }
             }
             Range::Span(from, to) => {

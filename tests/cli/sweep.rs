@@ -137,7 +137,7 @@ fn wrong_sweeps_are_refused_and_nothing_is_run() {
     };
     refused(&["sweep", "d.toml"], &["there is nothing to sweep"]);
     refused(&["sweep", "d.toml", "--over", "fill=strict,esy"], &["--over:1:13", "did you mean `easy`?"]);
-    refused(&["sweep", "d.toml", "--over", "fil=strict,easy"], &["--over:1:1", "did you mean `fill`?"]);
+    refused(&["sweep", "d.toml", "--over", "fil=strict,easy"], &["--over:1:1", "unknown key `fil`"]);
     refused(&["sweep", "d.toml", "--over", "run.lookback=1d,3s"], &["--over:1:17", "expected a duration"]);
     refused(
         &["sweep", "d.toml", "--over", "fill=strict,easy", "--over", "workload.synth.load=0.1..1", "--sample", "9999"],
