@@ -369,6 +369,7 @@ fn the_summary_keeps_its_keys() {
             "node_visits": 9,
             "job_visits": 0,
             "refused": 0,
+            "moves": 0,
             "pass_limits": 0
           },
           "outstanding": 1.025,
