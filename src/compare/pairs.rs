@@ -60,7 +60,9 @@ pub fn paired(base: &[f64], own: &[f64]) -> Option<Paired> {
         at_least: None,
         at_most: None,
     };
-    let Some(error) = standard_error(&differences, difference) else {
+    // Figures so large that their squares are not finite have no interval.
+    let error = standard_error(&differences, difference).filter(|error| error.is_finite() && difference.is_finite());
+    let Some(error) = error else {
         return Some(one);
     };
     if differences.iter().all(|it| *it == differences[0]) {

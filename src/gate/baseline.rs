@@ -67,6 +67,9 @@ pub enum NotABaseline {
     Damaged(String),
 }
 
+/// No figure of a run is larger.
+const FIGURE_MAX: f64 = 1e18;
+
 impl Baseline {
     /// The baseline that a summary makes.
     pub fn of(summary: &Summary, lookback: SimSpan) -> Baseline {
@@ -138,6 +141,9 @@ impl Baseline {
             let name = shortened(&policy.policy);
             if !names.insert(policy.policy.as_str()) {
                 return Err(damaged(format!("policy `{name}` stands twice")));
+            }
+            if policy.runs.iter().any(|run| run.figures.values().any(|value| FIGURE_MAX < value.abs())) {
+                return Err(damaged(format!("policy `{name}` has a figure beyond any that a run can have")));
             }
             if policy.runs.iter().map(|run| run.seed).ne(baseline.seeds.iter().copied()) {
                 return Err(damaged(format!("the runs of policy `{name}` are not one of each seed in order")));

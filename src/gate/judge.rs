@@ -8,6 +8,7 @@ use super::baseline::{Baseline, BaselinePolicy, BaselineRun};
 use crate::compare::{Direction, Paired, paired};
 use crate::report::{Figure, RunSummary, Summary, figure, resolve, value};
 use crate::scenario::gate::{Bound, Gate, Limit};
+use std::collections::BTreeSet;
 
 /// What came of one limit on one figure of one policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,6 +147,16 @@ fn against(limit: &Limit, is_default: bool, summary: &Summary, policy: &str, bas
         figures.push(whole);
     }
     let pairs = different(base, summary.of_policy(policy));
+    // A name that only the baseline has is a figure that is no longer there.
+    if let Some((before, after)) = limit.metric.split_once('*') {
+        let named = |key: &&String| before.len() + after.len() < key.len() && key.starts_with(before) && key.ends_with(after);
+        let keys: BTreeSet<&String> = pairs.iter().flat_map(|(base, _)| base.figures.keys().filter(named)).collect();
+        for key in keys {
+            if !figures.iter().any(|it| it.key() == *key) {
+                figures.extend(figure(key));
+            }
+        }
+    }
     let checks = figures.into_iter().filter_map(|figure| {
         let key = figure.key();
         let values: Vec<(Option<f64>, Option<f64>)> =
@@ -160,8 +171,9 @@ fn against(limit: &Limit, is_default: bool, summary: &Summary, policy: &str, bas
         let (before, after): (Vec<f64>, Vec<f64>) = there.into_iter().unzip();
         let mut check = Check::without(limit, figure, policy, &base.policy, Outcome::NoValue);
         check.found = paired(&before, &after);
-        // What is the same run has the same value, whatever it is.
-        let unlike = || pairs.iter().filter(|(base, own)| base.ledger_hash != own.ledger_hash);
+        // What is the same run has the same value, whatever it is: that tells of differences, not of how large the value is.
+        let absolute = matches!(limit.bound, Bound::Max(_));
+        let unlike = || pairs.iter().filter(|(base, own)| absolute || base.ledger_hash != own.ledger_hash);
         let waits = |base: &BaselineRun| base.at_least.contains(&key);
         check.at_least = [unlike().any(|(base, _)| waits(base)), unlike().any(|(_, own)| check.figure.is_at_least(own))];
         if let Some(found) = check.found.filter(|_| !one_sided) {

@@ -9,6 +9,8 @@ use crate::scenario::gate::Bound;
 pub fn page(report: &Report) -> String {
     let policies = policies(report);
     let several = 1 < policies.len();
+    // Names of files may hold line breaks, behind which a command of the page's reader could stand.
+    let policies: Vec<(String, String)> = policies.iter().map(|(policy, base)| (plain(policy), plain(base))).collect();
     let against = policies.iter().map(|(policy, base)| match base.as_str() {
         "" => format!("{policy} without a counterpart"),
         base if base == policy => format!("{policy} against the baseline"),
@@ -20,7 +22,7 @@ pub fn page(report: &Report) -> String {
         opening += " The scenario has no `[gate]`: these are the default limits (docs/gating.md).";
     }
     if !report.left_out.is_empty() {
-        opening += &format!(" Of the baseline not looked at: {}.", report.left_out.join(", "));
+        opening += &format!(" Of the baseline not looked at: {}.", plain(&report.left_out.join(", ")));
     }
     let mut head: Vec<String> = several.then(|| "policy".to_owned()).into_iter().collect();
     let columns = ["metric", "baseline", "now", "difference", "95 % bound", "limit", "verdict"];
@@ -32,7 +34,7 @@ pub fn page(report: &Report) -> String {
         row
     });
     let table = Part::Table { labels: 1 + usize::from(several), head, rows: rows.collect() };
-    let heading = Part::Heading(format!("Gate of {}: {}", report.scenario, report.said()));
+    let heading = Part::Heading(plain(&format!("Gate of {}: {}", report.scenario, report.said())));
     let mut parts = vec![heading, Part::Text(opening), table, Part::Text(LEGEND.into())];
     parts.extend(hints(report).map(|hint| Part::Text(hint.into())));
     set_markdown(parts)

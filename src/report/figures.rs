@@ -72,11 +72,15 @@ impl Figure {
     pub fn label(&self) -> String {
         self.info.label.replace('*', &self.name)
     }
-    /// Whether the value is only known to be at least that, since a job still waiting is at its rank.
+    /// Whether the value is only known to be at least that, since a job still waiting is at its rank, or counts in the mean.
     pub fn is_at_least(&self, run: &RunSummary) -> bool {
         match self.info.read {
             Read::Number(_) => false,
-            Read::Spread(read) => read(run, &self.name).is_some_and(|spread| spread.is_at_least(self.info.last())),
+            Read::Spread(read) => read(run, &self.name).is_some_and(|spread| match self.info.last() {
+                // Every job that still waits counts in the mean with its wait so far.
+                "mean" => 0 < spread.censored,
+                last => spread.is_at_least(last),
+            }),
         }
     }
 }

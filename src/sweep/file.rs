@@ -2,7 +2,7 @@
 
 use super::axes::Axis;
 use crate::error::Error;
-use crate::form::{Faults, Form, Node, Place, Tree, check};
+use crate::form::{Fault, Faults, Form, Node, Place, Tree, check};
 use crate::registry::{Kind, Knob, Value};
 use std::path::Path;
 
@@ -61,8 +61,12 @@ impl SweepFile {
         };
         let count = |key: &str| file.knobs.opt_int(key).map(|count| count as u64);
         let mut axes = Vec::new();
-        if let Some((_, node)) = over {
-            flatten(&mut Vec::new(), &node, &mut axes, &mut faults);
+        match over {
+            Some((_, node)) if matches!(node.tree, Tree::Table(_)) => flatten(&mut Vec::new(), &node, &mut axes, &mut faults),
+            Some((_, node)) => {
+                faults.push(Fault::new("`over` is not a table").at(&node.at, "expected `[over]` with `KEY = [V1, V2]` below it"));
+            }
+            None => {}
         }
         let read = SweepFile {
             axes,
@@ -118,6 +122,7 @@ mod tests {
 
     #[test]
     fn all_faults_come_at_once() {
+        assert!(read("over = 3\n").is_err() && read("over = []\n").is_err());
         let Err(Error::Input(faults)) = read("seeds = 0\nbogus = 1\n[over]\nfill = [\"easy\", \"easy\"]\nplace = [{ a = 1 }]\n")
         else {
             panic!("it was read");

@@ -74,7 +74,7 @@ impl Folder {
                 return Err(Error::input(format!("{said}; name another directory with `--out`")));
             }
         }
-        let earlier: Option<Grid> = read_json(&dir.join(GRID));
+        let earlier: Option<Grid> = read_json(&dir.join(GRID)).filter(Grid::is_whole);
         let exists = dir.join(GRID).is_file();
         let other = exists && earlier.as_ref().is_none_or(|earlier| !earlier.same_rows(grid));
         let begun = rows.iter().any(|row| folder.part_file(&row_name(*row)).is_file());
@@ -100,7 +100,7 @@ impl Folder {
     ///
     /// - Errors: there is none.
     pub fn find(dir: &Path) -> Result<(Folder, Grid), Error> {
-        let grid = read_json(&dir.join(GRID));
+        let grid = read_json(&dir.join(GRID)).filter(Grid::is_whole);
         let none = || Error::input(format!("`{}` holds no sweep: there is no `{GRID}` in it that can be read", dir.display()));
         Ok((Folder { dir: dir.to_path_buf() }, grid.ok_or_else(none)?))
     }

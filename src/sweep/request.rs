@@ -76,6 +76,14 @@ pub struct Grid {
 }
 
 impl Grid {
+    /// Whether its parts fit together, as those of one that was written here do.
+    pub fn is_whole(&self) -> bool {
+        let arms = self.cells.len().checked_mul(self.policies.len());
+        let rows = usize::try_from(self.seeds).ok().and_then(|seeds| seeds.checked_mul(self.arms.len()));
+        arms == Some(self.arms.len())
+            && rows.is_some_and(|rows| 0 < rows)
+            && self.cells.iter().all(|cell| cell.len() == self.keys.len())
+    }
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.arms.len() * self.seeds as usize
