@@ -3,7 +3,7 @@
 use super::args::{Annotations, CheckArgs};
 use super::output;
 use super::progress::Bars;
-use super::spread::spread;
+use super::spread::{cases, spread};
 use crate::drive::{build, drive, measured, under};
 use crate::engine::Case;
 use crate::error::Error;
@@ -61,14 +61,6 @@ pub fn check(args: &CheckArgs) -> Result<(), Error> {
     }
 }
 
-fn cases(scenario: &Scenario, threads: Option<usize>) -> Result<Vec<Case>, Error> {
-    spread(&seeds(scenario), threads, |seed| scenario.case(*seed))
-}
-
-fn seeds(scenario: &Scenario) -> Vec<u64> {
-    (0..scenario.seeds).map(|n| scenario.seed.wrapping_add(n)).collect()
-}
-
 /// The baseline to compare with; `None` where one is to be written.
 ///
 /// - Errors: what the file is instead, and why it is not one of this scenario.
@@ -86,7 +78,7 @@ fn baseline(args: &CheckArgs, scenario: &Scenario) -> Result<Option<Baseline>, E
         return Ok(None);
     }
     let baseline = Baseline::parse(&read(&args.baseline)?).map_err(|why| unreadable(&name, &why))?;
-    let differs = baseline.differs_by_name(&scenario.name, &seeds(scenario), scenario.lookback());
+    let differs = baseline.differs_by_name(&scenario.name, &scenario.all_seeds(), scenario.lookback());
     if differs.is_empty() { Ok(Some(baseline)) } else { Err(unlike(&name, differs, &baseline.settings, &args.settings)) }
 }
 

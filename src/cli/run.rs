@@ -3,7 +3,7 @@
 use super::args::RunArgs;
 use super::output;
 use super::progress::Bars;
-use super::spread::spread;
+use super::spread::{cases, spread};
 use crate::audit::audit;
 use crate::drive::{build, drive, measured, under};
 use crate::engine::{Case, Outcome};
@@ -12,7 +12,7 @@ use crate::facts::{Fact, RejectReason};
 use crate::ids::JobId;
 use crate::policy::{PolicySpec, doubts};
 use crate::report::{self, ReportError, Run, RunTiming, Summary, Timing, Writer};
-use crate::scenario::{Scenario, chosen};
+use crate::scenario::chosen;
 use std::path::PathBuf;
 
 /// Runs the scenario, reports, and writes the results.
@@ -66,11 +66,6 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
 
 fn unwritten(error: ReportError) -> Error {
     Error::Input(vec![Box::new(error)])
-}
-
-fn cases(scenario: &Scenario, threads: Option<usize>) -> Result<Vec<Case>, Error> {
-    let seeds: Vec<u64> = (0..scenario.seeds).map(|n| scenario.seed.wrapping_add(n)).collect();
-    spread(&seeds, threads, |seed| scenario.case(*seed))
 }
 
 fn one(

@@ -3,6 +3,9 @@
 //! Not on a `rayon` pool: a worker of one that waits for another pool (polars writes tables on its own) takes up the next run
 //! meanwhile, on the same stack, and so on for as many runs as there are.
 
+use crate::engine::Case;
+use crate::error::Error;
+use crate::scenario::Scenario;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -34,6 +37,13 @@ pub fn spread<T: Sync, R: Send, E: Send>(
     });
     all.sort_by_key(|(at, _)| *at);
     all.into_iter().map(|(_, result)| result).collect()
+}
+
+/// The cases of all seeds of a scenario, in order.
+///
+/// - Errors: what only the work of a seed shows.
+pub fn cases(scenario: &Scenario, threads: Option<usize>) -> Result<Vec<Case>, Error> {
+    spread(&scenario.all_seeds(), threads, |seed| scenario.case(*seed))
 }
 
 #[cfg(test)]

@@ -7,8 +7,7 @@ use super::{batch, output};
 use crate::drive::{drive, measured, under};
 use crate::error::{Error, Problem};
 use crate::form::{Fault, Faults};
-use crate::registry::nearest;
-use crate::report::{RunTiming, Summary, duration, figures};
+use crate::report::{RunTiming, Summary, duration, figure};
 use crate::scenario::chosen::place;
 use crate::sweep::{Axis, Folder, Outcome, Part, PartTiming, Plan, Request, Shared, SweepFile, TooMany, many};
 use std::num::NonZeroUsize;
@@ -209,15 +208,10 @@ fn request(args: &SweepArgs, scenario: String) -> Result<(Request, Vec<Axis>), E
 /// Refuses keys that are of no figure. Names within (of classes and accounts) are known when runs are over.
 fn check_metrics(keys: &[String], faults: &mut Faults) {
     for key in keys {
-        let is_of = |known: &str| match known.split_once('*') {
-            Some((before, after)) => before.len() + after.len() < key.len() && key.starts_with(before) && key.ends_with(after),
-            None => known == key,
-        };
-        if !figures().iter().any(|info| is_of(info.key)) {
+        if let Err(near) = figure(key) {
             let fault = Fault::new(format!("there is no figure `{key}`"));
             let fault =
                 fault.at(&place("--metrics", key), "expected the key of a figure that can be compared (docs/comparing.md)");
-            let near = nearest(key, figures().iter().map(|info| info.key)).map(str::to_owned);
             faults.push(match near {
                 Some(near) => fault.help(format!("did you mean `{near}`?")),
                 None => fault,

@@ -3,7 +3,7 @@
 
 use super::buckets::Preference;
 use super::request::{Shape, TaskRequest};
-use super::slot::{Class, Slot, bits};
+use super::slot::{Class, Slot, bits, lowest};
 use super::state::{Cluster, WHOLE};
 use crate::ids::NodeId;
 
@@ -60,11 +60,7 @@ pub fn undo(cluster: &mut Cluster, shape: &Shape, slots: &[Slot]) {
 pub fn choose_gpus(cluster: &Cluster, node: NodeId, request: &TaskRequest, preference: Preference) -> u64 {
     let row = cluster.node(node);
     if !request.is_share() {
-        let mut chosen = 0;
-        for gpu in bits(row.idle).take(usize::from(request.gpus)) {
-            chosen |= 1 << gpu;
-        }
-        return chosen;
+        return lowest(row.idle, request.gpus);
     }
     let free = cluster.gpu_free(node);
     let fitting = (0..row.gpus).filter(|&gpu| request.milli <= free[usize::from(gpu)]);

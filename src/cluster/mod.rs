@@ -12,6 +12,6 @@ mod state;
 pub use buckets::{Buckets, Preference};
 pub use node_set::NodeSet;
 pub use request::{IdSet, Shape, TaskGroup, TaskRequest};
-pub use slot::{Class, Slot, bits};
+pub use slot::{Class, Slot, bits, lowest};
 pub use spec::{ClusterSpec, DemandSample, HealthEvent, ModelSpec, NodeSpec, Window};
 pub use state::{Cluster, Missing, Node, NodeState, WHOLE, mask};

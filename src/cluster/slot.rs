@@ -40,6 +40,11 @@ impl Slot {
     }
 }
 
+/// The lowest `count` members of `set`.
+pub fn lowest(set: u64, count: u8) -> u64 {
+    bits(set).take(usize::from(count)).fold(0, |set, bit| set | 1 << bit)
+}
+
 /// The set bits of `set`, ascending.
 pub fn bits(mut set: u64) -> impl Iterator<Item = u8> + use<> {
     std::iter::from_fn(move || {

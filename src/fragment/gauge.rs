@@ -5,8 +5,8 @@
 
 use super::mix::Typical;
 use super::published::Weights;
-use crate::cluster::{IdSet, TaskRequest};
-use crate::ids::{ModelId, PoolId};
+use crate::cluster::{Cluster, IdSet, TaskRequest};
+use crate::ids::{ModelId, NodeId, PoolId};
 use std::sync::Arc;
 
 /// What a node has free.
@@ -24,7 +24,18 @@ pub struct Free<'a> {
     pub gpus: &'a [u16],
 }
 
-impl Free<'_> {
+impl<'a> Free<'a> {
+    /// What a node has free now.
+    pub fn of(cluster: &'a Cluster, node: NodeId) -> Free<'a> {
+        let row = cluster.node(node);
+        Free {
+            model: row.model,
+            pool: row.pool,
+            cpu_milli: row.cpu_free,
+            memory_mib: row.memory_free,
+            gpus: cluster.gpu_free(node),
+        }
+    }
     /// Free milli-GPU.
     pub fn idle(&self) -> u64 {
         self.gpus.iter().map(|&milli| u64::from(milli)).sum()

@@ -1,5 +1,6 @@
 //! The baseline: what the figures were when someone said that they are right. Its keys are a public contract, like those of `summary.json`.
 
+use crate::compare::Seeded;
 use crate::report::{Summary, figures, resolve, value};
 use crate::units::SimSpan;
 use serde::{Deserialize, Serialize};
@@ -51,6 +52,15 @@ pub struct BaselineRun {
     /// Keys of those that are only known to be at least that, since a job still waiting is at the rank.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub at_least: Vec<String>,
+}
+
+impl Seeded for BaselineRun {
+    fn seed(&self) -> u64 {
+        self.seed
+    }
+    fn ledger_hash(&self) -> &str {
+        &self.ledger_hash
+    }
 }
 
 /// Why a text is no baseline that can be compared with.

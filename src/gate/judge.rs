@@ -5,8 +5,8 @@
 //! is 5 % at most, however many there are (an intersection-union test).
 
 use super::baseline::{Baseline, BaselinePolicy, BaselineRun};
-use crate::compare::{Direction, Paired, paired};
-use crate::report::{Figure, RunSummary, Summary, figure, resolve, value};
+use crate::compare::{Direction, Paired, by_seed, paired};
+use crate::report::{Figure, Summary, figure, resolve, value};
 use crate::scenario::gate::{Bound, Gate, Limit};
 use std::collections::BTreeSet;
 
@@ -146,15 +146,12 @@ fn against(limit: &Limit, is_default: bool, summary: &Summary, policy: &str, bas
     if figures.is_empty() {
         figures.push(whole);
     }
-    let pairs = different(base, summary.of_policy(policy));
+    let pairs = by_seed(base.runs.iter(), summary.of_policy(policy));
     // A name that only the baseline has is a figure that is no longer there.
-    if let Some((before, after)) = limit.metric.split_once('*') {
-        let named = |key: &&String| before.len() + after.len() < key.len() && key.starts_with(before) && key.ends_with(after);
-        let keys: BTreeSet<&String> = pairs.iter().flat_map(|(base, _)| base.figures.keys().filter(named)).collect();
-        for key in keys {
-            if !figures.iter().any(|it| it.key() == *key) {
-                figures.extend(figure(key));
-            }
+    let gone: BTreeSet<&String> = pairs.iter().flat_map(|(base, _)| base.figures.keys()).collect();
+    for named in gone.into_iter().filter_map(|key| figure(key).ok()).filter(|it| it.info.key == limit.metric) {
+        if !figures.iter().any(|it| it.key() == named.key()) {
+            figures.push(named);
         }
     }
     let checks = figures.into_iter().filter_map(|figure| {
@@ -182,19 +179,6 @@ fn against(limit: &Limit, is_default: bool, summary: &Summary, policy: &str, bas
         Some(check)
     });
     checks.collect()
-}
-
-/// Pairs of one seed, those of the same two runs once.
-fn different<'a>(base: &'a BaselinePolicy, own: impl Iterator<Item = &'a RunSummary>) -> Vec<(&'a BaselineRun, &'a RunSummary)> {
-    let mut pairs: Vec<(&BaselineRun, &RunSummary)> = Vec::new();
-    for own in own {
-        let Some(base) = base.runs.iter().find(|run| run.seed == own.seed) else { continue };
-        let same = |it: &(&BaselineRun, &RunSummary)| it.0.ledger_hash == base.ledger_hash && it.1.ledger_hash == own.ledger_hash;
-        if !pairs.iter().any(same) {
-            pairs.push((base, own));
-        }
-    }
-    pairs
 }
 
 impl Check {

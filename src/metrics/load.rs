@@ -35,8 +35,6 @@ impl Metric for Load {
     }
 
     fn close(&mut self, scene: &Scene<'_>, out: &mut Measured) {
-        out.load = (self.first != SimTime::NEVER)
-            .then_some(())
-            .and_then(|()| share(self.work, scene.capacity * self.last.since(self.first)));
+        out.load = share(self.work, scene.capacity * self.last.since(self.first));
     }
 }

@@ -58,14 +58,7 @@ fn chosen(spec: &PolicySpec) -> Vec<(Stage, Info)> {
 pub(crate) fn conflicts(spec: &PolicySpec) -> Vec<String> {
     let stages = chosen(spec);
     let mut found = Vec::new();
-    let place = spec.choice(Stage::Place);
-    if place.entry == "blend" && place::blend_is_empty(&place.knobs) {
-        found.push("place = \"blend\" gives none of its rules a weight, such as `fgd = 0.5`".into());
-    }
-    let says = |knob: &str, word: &str| place.knobs.opt_text(knob) == Some(word);
-    if place.entry == "fgd" && says("mode", "naive") && says("arith", "published") {
-        found.push("`place.mode = \"naive\"` knows only `place.arith = \"exact\"`: the artifact never sums over nodes".into());
-    }
+    found.extend(place::conflict(spec.choice(Stage::Place)));
     for (stage, info) in &stages {
         for need in info.needs {
             if !stages.iter().any(|(_, other)| other.provides.contains(need)) {

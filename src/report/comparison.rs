@@ -2,7 +2,7 @@
 
 use super::figures::{Figure, resolve, value};
 use super::summary::{Run, RunSummary, Summary, round};
-use crate::compare::{Interval, Statistic, TimedPair, Verdict, blocks, holm, paired, verdict};
+use crate::compare::{Interval, Statistic, TimedPair, Verdict, blocks, by_seed, holm, paired, verdict};
 use crate::metrics::Waited;
 use crate::units::SimSpan;
 use serde::{Deserialize, Serialize};
@@ -110,7 +110,7 @@ pub(super) fn compare(summary: &Summary, runs: &[Run]) -> Vec<ComparisonSummary>
     let figures: Vec<Figure> = figures.into_iter().filter(|figure| tells(figure, summary)).collect();
     let mut drafts = Vec::new();
     for policy in others {
-        let pairs = pairs(summary, base, policy);
+        let pairs = by_seed(summary.of_policy(base), summary.of_policy(policy));
         drafts.extend(figures.iter().filter_map(|figure| draft(figure, &pairs)));
         if let [(first, second)] = pairs[..] {
             let of = |run: &RunSummary| runs.iter().find(|it| it.policy == run.policy && it.seed == run.seed)?.waits.as_ref();
@@ -139,21 +139,6 @@ fn tells(figure: &Figure, summary: &Summary) -> bool {
         Some("delivered_of_owed" | "worst_account") => 1 < most(|run| run.by_account.len()),
         _ => true,
     }
-}
-
-/// Runs of two policies on the same seed. Where nothing is drawn by seed every seed gives the same two runs: those are one pair.
-fn pairs<'a>(summary: &'a Summary, base: &'a str, policy: &'a str) -> Vec<(&'a RunSummary, &'a RunSummary)> {
-    let mut pairs: Vec<(&RunSummary, &RunSummary)> = Vec::new();
-    for own in summary.of_policy(policy) {
-        let Some(base) = summary.of_policy(base).find(|it| it.seed == own.seed) else {
-            continue;
-        };
-        let same = |it: &(&RunSummary, &RunSummary)| it.0.ledger_hash == base.ledger_hash && it.1.ledger_hash == own.ledger_hash;
-        if !pairs.iter().any(same) {
-            pairs.push((base, own));
-        }
-    }
-    pairs
 }
 
 fn draft(figure: &Figure, pairs: &[(&RunSummary, &RunSummary)]) -> Option<Draft> {

@@ -10,6 +10,7 @@ use super::keys::{
     FragmentationSummary, JobsSummary, LevelsSummary, PerJobSummary, PreemptionSummary, PromisesSummary, SessionsSummary,
     SpreadSummary, TierSummary, WindowCliffSummary,
 };
+use crate::compare::Seeded;
 use crate::engine::Counters;
 use crate::metrics::{ClassFigures, Fidelity, Levels, Measured, Quantile, Spread, TierFigures};
 use crate::units::{GpuTime, SimSpan};
@@ -195,6 +196,15 @@ impl Summary {
     /// Runs of one policy, in order.
     pub fn of_policy<'a>(&'a self, policy: &'a str) -> impl Iterator<Item = &'a RunSummary> + Clone + 'a {
         self.runs.iter().filter(move |run| run.policy == policy)
+    }
+}
+
+impl Seeded for RunSummary {
+    fn seed(&self) -> u64 {
+        self.seed
+    }
+    fn ledger_hash(&self) -> &str {
+        &self.ledger_hash
     }
 }
 

@@ -103,6 +103,11 @@ impl Scenario {
         self.lookback
     }
 
+    /// Its seeds, in order.
+    pub fn all_seeds(&self) -> Vec<u64> {
+        (0..self.seeds).map(|n| self.seed.wrapping_add(n)).collect()
+    }
+
     /// The case of one seed.
     ///
     /// - Errors: what only the work of that seed shows, such as accounts that the tree does not name.
@@ -295,7 +300,7 @@ impl Loader {
         spec.nodes = cluster::nodes(table, &self.folders, &mut self.catalog, faults, &mut self.problems);
         if let Some((orders, path)) = orders {
             let names = spec.nodes.iter().map(|node| node.name.as_str());
-            if let Err(unknown) = trace::check_orders(orders, path, Some(names), None::<std::iter::Empty<&str>>) {
+            if let Err(unknown) = trace::check_node_order(orders, path, names) {
                 self.problems.extend(work::boxed(unknown));
             }
             let last = orders.sort_nodes(&mut spec.nodes);

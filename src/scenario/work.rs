@@ -214,7 +214,7 @@ pub fn read(
     };
     if let (Origin::Given(workload), Some((orders, path))) = (&from, &orders) {
         let names = workload.jobs.iter().map(|job| workload.names.get(job.name));
-        if let Err(unknown) = trace::check_orders(orders, path, None::<std::iter::Empty<&str>>, Some(names)) {
+        if let Err(unknown) = trace::check_job_order(orders, path, names) {
             found.extend(boxed(unknown));
         }
     }

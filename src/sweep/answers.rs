@@ -3,7 +3,7 @@
 
 use super::request::Grid;
 use super::rows::{Row, Rows};
-use crate::compare::{Direction, Effect, Estimate, pareto, sensitivity};
+use crate::compare::{Direction, Effect, Estimate, by_seed, pareto, sensitivity};
 use crate::report::{ComparisonSummary, Comparisons, Figure, Seen};
 
 /// Strata into which the values of a sampled range are put for its effect (our choice).
@@ -68,15 +68,9 @@ pub fn draws(rows: &Rows, arms: usize) -> bool {
     (0..arms).any(|arm| 1 < distinct(rows, arm).len())
 }
 
-/// Pairs of runs of one seed; pairs that are the same two runs again count once.
+/// A figure of pairs of runs of one seed.
 fn pairs(rows: &Rows, base: usize, own: usize, figure: usize) -> Vec<(Seen, Seen)> {
-    let mut found: Vec<(&Row, &Row)> = Vec::new();
-    for own in rows.of_arm(own) {
-        let Some(base) = rows.of_arm(base).find(|it| it.seed == own.seed) else { continue };
-        if !found.iter().any(|it| it.0.ledger_hash == base.ledger_hash && it.1.ledger_hash == own.ledger_hash) {
-            found.push((base, own));
-        }
-    }
+    let found = by_seed(rows.of_arm(base), rows.of_arm(own));
     found.into_iter().filter_map(|(base, own)| Some((rows.seen(base, figure)?, rows.seen(own, figure)?))).collect()
 }
 

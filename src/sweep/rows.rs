@@ -2,6 +2,7 @@
 
 use super::folder::{Folder, fresh_name, row_name};
 use super::request::Grid;
+use crate::compare::Seeded;
 use crate::error::Error;
 use crate::report::{Figure, RunSummary, Seen, Summary, figures, resolve, seen};
 use std::collections::BTreeMap;
@@ -27,6 +28,15 @@ pub struct Rows {
     keys: Vec<(usize, String)>,
     /// The runs, by arm.
     pub rows: Vec<Row>,
+}
+
+impl Seeded for Row {
+    fn seed(&self) -> u64 {
+        self.seed
+    }
+    fn ledger_hash(&self) -> &str {
+        &self.ledger_hash
+    }
 }
 
 impl Row {

@@ -21,7 +21,7 @@ mod tasks;
 pub use error::{Excerpt, Faults, Location, TraceError};
 pub use native_write::write_native;
 pub use nodes::{read_nodes, write_nodes};
-pub use orders::{check_orders, read_orders};
+pub use orders::{check_job_order, check_node_order, read_orders};
 pub use report::ImportReport;
 
 use crate::registry::{Entry, Info, Knobs, find};

@@ -50,27 +50,31 @@ pub fn read_orders(path: &Path) -> Result<Orders, Vec<TraceError>> {
     faults.into_result(path).map(|()| orders)
 }
 
-/// Checks that what an order names is there: its nodes among `nodes`, its jobs among `jobs`.
+/// Checks that the nodes of an order are among `nodes`.
 ///
 /// - Errors: every name that is not, with its line in the file at `path`.
-pub fn check_orders<'a>(
-    orders: &Orders,
+pub fn check_node_order<'a>(orders: &Orders, path: &Path, nodes: impl Iterator<Item = &'a str>) -> Result<(), Vec<TraceError>> {
+    check_names(path, ("node", "the list of nodes"), orders.nodes.iter().zip(&orders.node_lines), nodes)
+}
+
+/// Checks that the jobs of an order are among `jobs`.
+///
+/// - Errors: every name that is not, with its line in the file at `path`.
+pub fn check_job_order<'a>(orders: &Orders, path: &Path, jobs: impl Iterator<Item = &'a str>) -> Result<(), Vec<TraceError>> {
+    check_names(path, ("pod", "the trace"), orders.jobs.iter().zip(&orders.job_lines), jobs)
+}
+
+fn check_names<'a, 'o>(
     path: &Path,
-    nodes: Option<impl Iterator<Item = &'a str>>,
-    jobs: Option<impl Iterator<Item = &'a str>>,
+    (what, list): (&'static str, &'static str),
+    ordered: impl Iterator<Item = (&'o String, &'o u64)>,
+    known: impl Iterator<Item = &'a str>,
 ) -> Result<(), Vec<TraceError>> {
+    let known: BTreeSet<&str> = known.collect();
     let mut faults = Faults::default();
-    let mut check = |what, list, names: &[String], lines: &[u64], known: BTreeSet<&str>| {
-        for (name, &line) in names.iter().zip(lines).filter(|(name, _)| !known.contains(name.as_str())) {
-            let at = Location { file: path.into(), line, columns: None };
-            faults.push(TraceError::UnknownName { at, what, name: name.clone(), list });
-        }
-    };
-    if let Some(nodes) = nodes {
-        check("node", "the list of nodes", &orders.nodes, &orders.node_lines, nodes.collect());
-    }
-    if let Some(jobs) = jobs {
-        check("pod", "the trace", &orders.jobs, &orders.job_lines, jobs.collect());
+    for (name, &line) in ordered.filter(|(name, _)| !known.contains(name.as_str())) {
+        let at = Location { file: path.into(), line, columns: None };
+        faults.push(TraceError::UnknownName { at, what, name: name.clone(), list });
     }
     faults.into_result(path)
 }

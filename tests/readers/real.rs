@@ -138,7 +138,8 @@ fn orders_of_what_is_not_there_are_refused_line_by_line() {
     assert!(faults[0].to_string().contains("twice.csv:4"), "{}", faults[0]);
     let path = file("order.csv", "kind,name\nnode,a\nnode,zz\npod,p\npod,q\npod,p\n");
     let orders = trace::read_orders(&path).unwrap();
-    let faults = trace::check_orders(&orders, &path, Some(["a", "b"].into_iter()), Some(["p"].into_iter())).unwrap_err();
+    let mut faults = trace::check_node_order(&orders, &path, ["a", "b"].into_iter()).unwrap_err();
+    faults.extend(trace::check_job_order(&orders, &path, ["p"].into_iter()).unwrap_err());
     let told: Vec<String> = faults.iter().map(|fault| fault.to_string()).collect();
     assert_eq!(told.len(), 2);
     assert!(told[0].contains("order.csv:3: the order names a node `zz`"), "{told:?}");

@@ -130,10 +130,5 @@ impl<'a> Site<'a> {
 
 /// Fragment of a node of `cluster` as it is, as [`Gauge::fragment`]; nothing of a node that is down.
 pub(super) fn fragment_of(gauge: &mut Gauge, cluster: &Cluster, node: NodeId) -> u64 {
-    let row = cluster.node(node);
-    if row.state == NodeState::Down {
-        return 0;
-    }
-    let gpus = cluster.gpu_free(node);
-    gauge.fragment(&Free { model: row.model, pool: row.pool, cpu_milli: row.cpu_free, memory_mib: row.memory_free, gpus })
+    if cluster.node(node).state == NodeState::Down { 0 } else { gauge.fragment(&Free::of(cluster, node)) }
 }

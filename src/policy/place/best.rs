@@ -9,7 +9,6 @@ use crate::engine::{Case, View};
 use crate::ids::NodeId;
 use crate::policy::context::Turn;
 use crate::registry::{Kind, Knob, Knobs};
-use crate::seed::{Purpose, index};
 
 /// How the best node is found.
 pub(super) const MODE: Knob = Knob::new(
@@ -100,12 +99,10 @@ impl Best {
     /// Nodes that fit, drawn at random without repeats, by the seed, the job and the task alone.
     fn drawn(&mut self, ask: &Ask<'_>) -> Vec<NodeId> {
         let nodes = ask.cluster.len();
-        let entity = u64::from(ask.job.0);
-        let ordinal = |n: u64| (u64::from(ask.view.job(ask.job).attempts()) << 40) + (u64::from(ask.task) << 8) + n;
         let mut found = Vec::with_capacity(CANDIDATES);
         for n in 0..TRIES {
             self.ratings.visits += 1;
-            let node = NodeId::from_index(index(self.seed, Purpose::Policy, entity, ordinal(n), nodes));
+            let node = NodeId::from_index(ask.draw(self.seed, n, nodes));
             if !found.contains(&node) && ask.accepts(node) {
                 found.push(node);
                 if found.len() == CANDIDATES {
@@ -114,10 +111,10 @@ impl Best {
             }
         }
         self.ratings.visits += nodes as u64;
-        let mut fit: Vec<NodeId> = (0..nodes).map(NodeId::from_index).filter(|&node| ask.accepts(node)).collect();
+        let mut fit: Vec<NodeId> = ask.accepted().collect();
         let wanted = CANDIDATES.min(fit.len());
         for at in 0..wanted {
-            let other = at + index(self.seed, Purpose::Policy, entity, ordinal(TRIES + at as u64), fit.len() - at);
+            let other = at + ask.draw(self.seed, TRIES + at as u64, fit.len() - at);
             fit.swap(at, other);
         }
         fit.truncate(wanted);
@@ -130,18 +127,13 @@ pub(super) fn candidate<'a>(ask: &Ask<'a>, node: NodeId) -> Candidate<'a> {
     Candidate { cluster: ask.cluster, node, request: ask.request, usable: ask.usable(node) }
 }
 
-/// All nodes that an ask accepts.
-pub(super) fn accepted<'a>(ask: &'a Ask<'_>) -> impl Iterator<Item = NodeId> + 'a {
-    (0..ask.cluster.len()).map(NodeId::from_index).filter(|&node| ask.accepts(node))
-}
-
 impl Place for Best {
     fn find(&mut self, ask: &Ask<'_>) -> Option<(NodeId, u64)> {
         let node = match self.search {
             Search::Index => self.by_index(ask),
             Search::Scan => {
                 self.ratings.visits += ask.cluster.len() as u64;
-                self.among(ask, accepted(ask))
+                self.among(ask, ask.accepted())
             }
             Search::Bounded => {
                 let drawn = self.drawn(ask);

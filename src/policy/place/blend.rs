@@ -3,7 +3,7 @@
 //!
 //! Sums are not of one node alone where points are spread, so every node that fits is looked at; its points come from the ratings.
 
-use super::best::{accepted, candidate};
+use super::best::candidate;
 use super::ratings::Ratings;
 use super::score::Score;
 use super::{Ask, BLEND_KNOBS, Build, Place, SCORERS};
@@ -26,10 +26,10 @@ pub const ENTRY: Entry<Build> = Entry {
 };
 
 fn build(knobs: &Knobs, case: &Case) -> Box<dyn Place> {
-    let weighted = SCORERS.iter().filter(|(entry, _)| 0.0 < libm::round(knobs.float(entry.name) * WEIGHT_UNIT));
+    let weighted = SCORERS.iter().filter(|(entry, _)| 0.0 < weight(knobs, entry.name));
     let parts: Vec<Part> = weighted
         .map(|(entry, score)| Part {
-            weight: libm::round(knobs.float(entry.name) * WEIGHT_UNIT),
+            weight: weight(knobs, entry.name),
             score: score(&Knobs::defaults(entry.knobs), case),
             ratings: Ratings::default(),
             points: Vec::new(),
@@ -49,8 +49,13 @@ fn build(knobs: &Knobs, case: &Case) -> Box<dyn Place> {
 const WEIGHT_UNIT: f64 = 1e6;
 
 /// Whether no scorer has a weight, so that the first node that fits would do.
-pub(in crate::policy) fn is_empty(knobs: &Knobs) -> bool {
-    SCORERS.iter().all(|(entry, _)| libm::round(knobs.float(entry.name) * WEIGHT_UNIT) <= 0.0)
+pub(super) fn conflict(knobs: &Knobs) -> Option<String> {
+    let none = SCORERS.iter().all(|(entry, _)| weight(knobs, entry.name) <= 0.0);
+    none.then(|| "place = \"blend\" gives none of its rules a weight, such as `fgd = 0.5`".into())
+}
+
+fn weight(knobs: &Knobs, scorer: &str) -> f64 {
+    libm::round(knobs.float(scorer) * WEIGHT_UNIT)
 }
 
 /// A scorer and its weight.
@@ -98,7 +103,7 @@ impl Part {
 impl Place for Blend {
     fn find(&mut self, ask: &Ask<'_>) -> Option<(NodeId, u64)> {
         self.fit.clear();
-        self.fit.extend(accepted(ask));
+        self.fit.extend(ask.accepted());
         self.visits += ask.cluster.len() as u64;
         for part in &mut self.parts {
             part.rate(ask, &self.fit, self.scan);

@@ -50,6 +50,12 @@ pub const ENTRY: Entry<Build> = Entry {
     build: |knobs, case| Best::boxed(score(knobs, case), knobs, case),
 };
 
+/// Why its knobs do not go together.
+pub(super) fn conflict(knobs: &Knobs) -> Option<String> {
+    let both = knobs.text("mode") == "naive" && knobs.text("arith") == "published";
+    both.then(|| "`place.mode = \"naive\"` knows only `place.arith = \"exact\"`: the artifact never sums over nodes".into())
+}
+
 /// Its scorer.
 pub(super) fn score(knobs: &Knobs, case: &Case) -> Box<dyn Score> {
     let by = TypicalBy { share: knobs.float("typical_share"), memory: knobs.flag("memory") };
@@ -100,16 +106,14 @@ struct Fgd {
 }
 
 impl Fgd {
-    /// The node with `cpu` and `memory` less, and these GPUs.
-    fn free<'a>(candidate: &Candidate<'a>, gpus: &'a [u16], placed: bool) -> Free<'a> {
-        let (row, request) = (candidate.row(), candidate.request);
-        let (cpu, memory) = if placed { (request.cpu_milli.into(), request.memory_mib.into()) } else { (0, 0) };
+    /// The candidate with the task on it, and these GPUs left.
+    fn placed<'a>(candidate: &Candidate<'a>, gpus: &'a [u16]) -> Free<'a> {
+        let (now, request) = (Free::of(candidate.cluster, candidate.node), candidate.request);
         Free {
-            model: row.model,
-            pool: row.pool,
-            cpu_milli: row.cpu_free - cpu,
-            memory_mib: row.memory_free.saturating_sub(memory),
+            cpu_milli: now.cpu_milli - u64::from(request.cpu_milli),
+            memory_mib: now.memory_mib.saturating_sub(request.memory_mib.into()),
             gpus,
+            ..now
         }
     }
     fn fragment(gauge: &mut Gauge, published: bool, free: &Free<'_>) -> Fragment {
@@ -124,8 +128,8 @@ impl Fgd {
             self.trial[usize::from(gpu)] -= candidate.request.milli;
         }
         let kept = &mut self.before[candidate.node.index()];
-        let before = *kept.get_or_insert_with(|| Fgd::fragment(gauge, self.published, &Fgd::free(candidate, candidate.gpus(), false)));
-        let after = Fgd::fragment(gauge, self.published, &Fgd::free(candidate, &self.trial, true));
+        let before = *kept.get_or_insert_with(|| Fgd::fragment(gauge, self.published, &Free::of(candidate.cluster, candidate.node)));
+        let after = Fgd::fragment(gauge, self.published, &Fgd::placed(candidate, &self.trial));
         match (before, after) {
             (Fragment::Exact(before), Fragment::Exact(after)) => {
                 let others = if self.naive { Fgd::others(gauge, candidate) } else { 0 };
@@ -144,7 +148,7 @@ impl Fgd {
     /// The fragment of all other nodes, computed anew.
     fn others(gauge: &mut Gauge, candidate: &Candidate<'_>) -> u64 {
         let nodes = (0..candidate.cluster.len()).map(NodeId::from_index).filter(|&node| node != candidate.node);
-        nodes.map(|node| gauge.fragment(&Fgd::free(&Candidate { node, ..*candidate }, candidate.cluster.gpu_free(node), false))).sum()
+        nodes.map(|node| gauge.fragment(&Free::of(candidate.cluster, node))).sum()
     }
     /// Each GPU that a share may go to, without those whose like has been tried.
     fn tries(candidate: &Candidate<'_>) -> impl Iterator<Item = u64> {

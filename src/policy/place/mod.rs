@@ -5,12 +5,14 @@ mod fit;
 mod ratings;
 mod score;
 
+use super::Choice;
 use super::context::Turn;
 use crate::cluster::Slot;
-use crate::cluster::{Cluster, TaskGroup, TaskRequest, bits};
+use crate::cluster::{Cluster, TaskGroup, TaskRequest, lowest};
 use crate::engine::{Case, View};
 use crate::ids::{JobId, NodeId};
 use crate::registry::{Entry, Kind, Knob, Knobs};
+use crate::seed::{self, Purpose};
 use crate::units::SimTime;
 
 /// Makes a placement from its knobs for one case.
@@ -44,7 +46,14 @@ places! {
     scored: kube_best_fit dot_product gpu_packing gpu_clustering fgd pwr
 }
 
-pub(super) use blend::is_empty as blend_is_empty;
+/// Why the knobs of a placement do not go together.
+pub(super) fn conflict(choice: &Choice) -> Option<String> {
+    match choice.entry {
+        "blend" => blend::conflict(&choice.knobs),
+        "fgd" => fgd::conflict(&choice.knobs),
+        _ => None,
+    }
+}
 
 /// One question: where may the next task of a job go?
 pub struct Ask<'a> {
@@ -65,6 +74,16 @@ pub struct Ask<'a> {
 }
 
 impl Ask<'_> {
+    /// The `n`-th draw of this task's attempt, below `of`: by the seed, the job and the task alone, so that another policy's choices do not
+    /// move it.
+    fn draw(&self, seed: u64, n: u64, of: usize) -> usize {
+        let ordinal = (u64::from(self.view.job(self.job).attempts()) << 40) + (u64::from(self.task) << 8) + n;
+        seed::index(seed, Purpose::Policy, u64::from(self.job.0), ordinal, of)
+    }
+    /// All nodes that the task may go to.
+    fn accepted(&self) -> impl Iterator<Item = NodeId> + '_ {
+        (0..self.cluster.len()).map(NodeId::from_index).filter(|&node| self.accepts(node))
+    }
     /// Whether the task may go to a node, by everything that counts.
     pub fn accepts(&self, node: NodeId) -> bool {
         self.cluster.fits(node, self.request)
@@ -79,7 +98,7 @@ impl Ask<'_> {
     }
     /// The lowest usable GPUs of a node, as many as are asked for.
     pub fn lowest_gpus(&self, node: NodeId) -> u64 {
-        bits(self.usable(node)).take(usize::from(self.request.gpus)).fold(0, |set, gpu| set | 1 << gpu)
+        lowest(self.usable(node), self.request.gpus)
     }
 }
 

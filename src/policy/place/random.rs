@@ -31,18 +31,16 @@ struct Random {
 impl Random {
     fn pick(&mut self, ask: &Ask<'_>) -> Option<NodeId> {
         let nodes = ask.cluster.len();
-        let entity = u64::from(ask.job.0);
-        let ordinal = |n: u64| (u64::from(ask.view.job(ask.job).attempts()) << 40) + (u64::from(ask.task) << 8) + n;
         for n in 0..TRIES {
             self.visits += 1;
-            let node = NodeId::from_index(index(self.seed, Purpose::Policy, entity, ordinal(n), nodes));
+            let node = NodeId::from_index(ask.draw(self.seed, n, nodes));
             if ask.accepts(node) {
                 return Some(node);
             }
         }
         self.visits += nodes as u64;
-        let fitting: Vec<NodeId> = (0..nodes).map(NodeId::from_index).filter(|&node| ask.accepts(node)).collect();
-        (!fitting.is_empty()).then(|| fitting[index(self.seed, Purpose::Policy, entity, ordinal(TRIES), fitting.len())])
+        let fitting: Vec<NodeId> = ask.accepted().collect();
+        (!fitting.is_empty()).then(|| fitting[ask.draw(self.seed, TRIES, fitting.len())])
     }
 }
 

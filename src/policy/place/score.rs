@@ -3,7 +3,7 @@
 //! Points are whole numbers from 0 to 100 in most published rules, cut off, not rounded: with hundreds of nodes in question ties are
 //! the rule, and the order of nodes decides. A scorer says what a node is worth; how the best one is found is not its business.
 
-use crate::cluster::{Cluster, Node, Slot, TaskRequest, bits};
+use crate::cluster::{Cluster, Node, Slot, TaskRequest, bits, lowest};
 use crate::engine::View;
 use crate::ids::NodeId;
 use crate::policy::context::Turn;
@@ -37,7 +37,7 @@ impl<'a> Candidate<'a> {
     }
     /// The lowest usable GPUs, as many as the task asks for.
     pub fn lowest(&self) -> u64 {
-        bits(self.usable).take(usize::from(self.request.gpus)).fold(0, |set, gpu| set | 1 << gpu)
+        lowest(self.usable, self.request.gpus)
     }
     /// For a share the usable GPU with least left, then the lowest; else the lowest ones.
     pub fn tightest(&self) -> u64 {
