@@ -20,6 +20,8 @@ mod drives;
 mod experiments;
 #[path = "suite/fgd.rs"]
 mod fgd;
+#[path = "suite/gfgd.rs"]
+mod gfgd;
 #[path = "suite/growth.rs"]
 mod growth;
 #[path = "suite/inflation.rs"]

@@ -35,6 +35,8 @@ pub struct ModelSpec {
     pub watts_full: f64,
     /// Weight in billing.
     pub billing: f64,
+    /// Failure rate relative to the reference, as it is believed.
+    pub failure_factor: f64,
 }
 
 impl ModelSpec {
@@ -47,7 +49,7 @@ impl ModelSpec {
 
 impl Default for ModelSpec {
     fn default() -> Self {
-        ModelSpec { speed: 1.0, memory_mib: 0, watts_idle: 0.0, watts_full: 0.0, billing: 1.0 }
+        ModelSpec { speed: 1.0, memory_mib: 0, watts_idle: 0.0, watts_full: 0.0, billing: 1.0, failure_factor: 1.0 }
     }
 }
 

@@ -6,14 +6,13 @@
 //! differences of zero into tiny ones, which decide a few placements (`arith = "published"`).
 
 use super::best::Best;
+use super::fall::{Fall, Falls};
 use super::score::{POINTS, Score, Candidate, whole};
 use super::Build;
 use crate::cluster::{Cluster, bits};
 use crate::engine::Case;
-use crate::fragment::{Free, Gauge, TypicalBy};
-use crate::ids::NodeId;
+use crate::fragment::TypicalBy;
 use crate::registry::{Entry, Kind, Knob, Knobs};
-use std::sync::Arc;
 
 /// The placement.
 pub const ENTRY: Entry<Build> = Entry {
@@ -59,19 +58,9 @@ pub(super) fn conflict(knobs: &Knobs) -> Option<String> {
 /// Its scorer.
 pub(super) fn score(knobs: &Knobs, case: &Case) -> Box<dyn Score> {
     let by = TypicalBy { share: knobs.float("typical_share"), memory: knobs.flag("memory") };
-    let gauge = case.task_mix().typical(by).map(|typical| Gauge::new(Arc::new(typical)));
-    let total = gauge.as_ref().map_or(1, |gauge| gauge.typical().total);
-    Box::new(Fgd {
-        gauge,
-        thresholds: thresholds(total),
-        whole: whole(knobs),
-        published: knobs.text("arith") == "published",
-        naive: knobs.text("mode") == "naive",
-        memory: by.memory,
-        before: Vec::new(),
-        seen: None,
-        trial: Vec::new(),
-    })
+    let falls = Falls::new(case, by).map(|falls| falls.published(knobs.text("arith") == "published").naive(knobs.text("mode") == "naive"));
+    let total = falls.as_ref().map_or(1, Falls::total);
+    Box::new(Fgd { falls, thresholds: thresholds(total), whole: whole(knobs), memory: by.memory })
 }
 
 /// The least fall of the fragment, summed over `total` typical tasks, that is worth 1, 2, … 99 points: 1000 total ln(p / (100 - p)),
@@ -83,72 +72,25 @@ fn thresholds(total: u64) -> [i64; 99] {
     })
 }
 
-/// A fragment: summed over typical tasks, or their mean in doubles.
-#[derive(Clone, Copy, Debug)]
-enum Fragment {
-    Exact(u64),
-    Published(f64),
-}
-
 struct Fgd {
-    /// `None`: no task asks for a GPU, and nothing is ever fragment.
-    gauge: Option<Gauge>,
+    /// `None`: nothing is ever fragment.
+    falls: Option<Falls>,
     thresholds: [i64; 99],
     whole: bool,
-    published: bool,
-    naive: bool,
     memory: bool,
-    /// The fragment of each node as it is, once asked for.
-    before: Vec<Option<Fragment>>,
-    seen: Option<u64>,
-    /// GPUs of a node with the task on them.
-    trial: Vec<u16>,
 }
 
 impl Fgd {
-    /// The candidate with the task on it, and these GPUs left.
-    fn placed<'a>(candidate: &Candidate<'a>, gpus: &'a [u16]) -> Free<'a> {
-        let (now, request) = (Free::of(candidate.cluster, candidate.node), candidate.request);
-        Free {
-            cpu_milli: now.cpu_milli - u64::from(request.cpu_milli),
-            memory_mib: now.memory_mib.saturating_sub(request.memory_mib.into()),
-            gpus,
-            ..now
-        }
-    }
-    fn fragment(gauge: &mut Gauge, published: bool, free: &Free<'_>) -> Fragment {
-        if published { Fragment::Published(gauge.fragment_published(free)) } else { Fragment::Exact(gauge.fragment(free)) }
-    }
     /// Points for the task on those of the node's GPUs.
     fn worth(&mut self, candidate: &Candidate<'_>, gpus: u64) -> f64 {
-        let Some(gauge) = &mut self.gauge else { return 50.0 };
-        self.trial.clear();
-        self.trial.extend_from_slice(candidate.gpus());
-        for gpu in bits(gpus) {
-            self.trial[usize::from(gpu)] -= candidate.request.milli;
+        let Some(falls) = &mut self.falls else { return 50.0 };
+        match falls.of(candidate, gpus) {
+            // The sigmoid orders as the fall itself does, and is flat where that is large.
+            Fall::Exact(fall) if self.whole => self.thresholds.partition_point(|&least| least <= fall) as f64,
+            Fall::Exact(fall) => fall as f64,
+            Fall::Published(fall) if self.whole => libm::trunc(1.0 / (1.0 + libm::exp(-(fall / 1000.0))) * 100.0),
+            Fall::Published(fall) => fall,
         }
-        let kept = &mut self.before[candidate.node.index()];
-        let before = *kept.get_or_insert_with(|| Fgd::fragment(gauge, self.published, &Free::of(candidate.cluster, candidate.node)));
-        let after = Fgd::fragment(gauge, self.published, &Fgd::placed(candidate, &self.trial));
-        match (before, after) {
-            (Fragment::Exact(before), Fragment::Exact(after)) => {
-                let others = if self.naive { Fgd::others(gauge, candidate) } else { 0 };
-                let fall = (others + before) as i64 - (others + after) as i64;
-                // The sigmoid orders as the fall itself does, and is flat where that is large.
-                if self.whole { self.thresholds.partition_point(|&least| least <= fall) as f64 } else { fall as f64 }
-            }
-            (Fragment::Published(before), Fragment::Published(after)) => {
-                let fall = before - after;
-                let points = 1.0 / (1.0 + libm::exp(-(fall / 1000.0))) * 100.0;
-                if self.whole { libm::trunc(points) } else { fall }
-            }
-            _ => unreachable!("one arithmetic at a time"),
-        }
-    }
-    /// The fragment of all other nodes, computed anew.
-    fn others(gauge: &mut Gauge, candidate: &Candidate<'_>) -> u64 {
-        let nodes = (0..candidate.cluster.len()).map(NodeId::from_index).filter(|&node| node != candidate.node);
-        nodes.map(|node| gauge.fragment(&Free::of(candidate.cluster, node))).sum()
     }
     /// Each GPU that a share may go to, without those whose like has been tried.
     fn tries(candidate: &Candidate<'_>) -> impl Iterator<Item = u64> {
@@ -186,17 +128,8 @@ impl Score for Fgd {
         self.memory
     }
     fn sync(&mut self, cluster: &Cluster) {
-        let version = cluster.version();
-        if self.seen == Some(version) {
-            return;
+        if let Some(falls) = &mut self.falls {
+            falls.sync(cluster);
         }
-        match self.seen.and_then(|seen| cluster.changes(seen)) {
-            Some(changes) => changes.iter().for_each(|node| self.before[node.index()] = None),
-            None => {
-                self.before.clear();
-                self.before.resize(cluster.len(), None);
-            }
-        }
-        self.seen = Some(version);
     }
 }

@@ -1,9 +1,12 @@
 //! Which node, which GPU? One implementation a file; each keeps its own index of the draft.
 
 mod best;
+mod fall;
 mod fit;
 mod ratings;
 mod score;
+mod watts;
+mod weigh;
 
 use super::Choice;
 use super::context::Turn;
@@ -42,7 +45,7 @@ macro_rules! places {
 const WEIGHT: Kind = Kind::Float { min: 0.0, max: 1e6 };
 
 places! {
-    plain: first_fit best_fit worst_fit random blend,
+    plain: first_fit best_fit worst_fit random blend fa gfgd gfgd_x,
     scored: kube_best_fit dot_product gpu_packing gpu_clustering fgd pwr
 }
 
@@ -51,6 +54,7 @@ pub(super) fn conflict(choice: &Choice) -> Option<String> {
     match choice.entry {
         "blend" => blend::conflict(&choice.knobs),
         "fgd" => fgd::conflict(&choice.knobs),
+        "gfgd" | "gfgd-x" => weigh::conflict(&choice.knobs),
         _ => None,
     }
 }
@@ -82,7 +86,11 @@ impl Ask<'_> {
     }
     /// All nodes that the task may go to.
     fn accepted(&self) -> impl Iterator<Item = NodeId> + '_ {
-        (0..self.cluster.len()).map(NodeId::from_index).filter(|&node| self.accepts(node))
+        self.nodes().filter(|&node| self.accepts(node))
+    }
+    /// All nodes.
+    fn nodes(&self) -> impl Iterator<Item = NodeId> + use<> {
+        (0..self.cluster.len()).map(NodeId::from_index)
     }
     /// Whether the task may go to a node, by everything that counts.
     pub fn accepts(&self, node: NodeId) -> bool {

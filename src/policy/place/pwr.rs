@@ -7,6 +7,7 @@
 
 use super::best::{Best, MODE};
 use super::score::{POINTS, Score, Candidate, cut, whole};
+use super::watts::{ACTIVATION_WATTS, curve, power};
 use super::Build;
 use crate::cluster::power::{Packages, PowerCurve};
 use crate::cluster::{ModelSpec, WHOLE, bits};
@@ -21,15 +22,8 @@ pub const ENTRY: Entry<Build> = Entry {
     knobs: &[
         MODE,
         POINTS,
-        Knob::new(
-            "power",
-            "what a GPU draws: full power once in use (step); in proportion to its use (linear); or a part for being in use, the rest in \
-             proportion (activation)",
-            Kind::Choice(&["step", "linear", "activation"]),
-            "step",
-        ),
-        Knob::new("activation_watts", "with power = activation: what being in use draws", Kind::Float { min: 0.0, max: 1e6 }, "40")
-            .unit("W"),
+        power("step"),
+        ACTIVATION_WATTS,
         Knob::new("cpu_idle", "power of an idle CPU package", Kind::Float { min: 0.0, max: 1e6 }, "0").unit("W"),
         Knob::new("cpu_full", "power of a CPU package in use; as `cpu_idle`: CPU does not count", Kind::Float { min: 0.0, max: 1e6 }, "0")
             .unit("W"),
@@ -43,11 +37,6 @@ pub const ENTRY: Entry<Build> = Entry {
 
 /// Its scorer.
 pub(super) fn score(knobs: &Knobs, case: &Case) -> Box<dyn Score> {
-    let curve = match knobs.text("power") {
-        "linear" => PowerCurve::Linear,
-        "activation" => PowerCurve::Activation { watts: knobs.float("activation_watts") },
-        _ => PowerCurve::Step,
-    };
     let packages = Packages {
         idle: knobs.float("cpu_idle"),
         full: knobs.float("cpu_full"),
@@ -55,7 +44,7 @@ pub(super) fn score(knobs: &Knobs, case: &Case) -> Box<dyn Score> {
     };
     Box::new(Pwr {
         whole: whole(knobs),
-        curve,
+        curve: curve(knobs),
         packages,
         models: case.cluster.models.clone(),
         cpus: case.cluster.nodes.iter().map(|node| node.cpu_milli).collect(),
