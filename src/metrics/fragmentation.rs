@@ -195,8 +195,7 @@ impl Metric for Fragments {
                 }
             }
             Fact::NodeChanged { node, state } => self.touch(node, |machine| match state {
-                NodeState::Up => (machine.down, machine.broken) = (false, 0),
-                NodeState::Draining => machine.down = false,
+                NodeState::Up | NodeState::Draining => machine.down = false,
                 NodeState::Down => machine.down = true,
             }),
             Fact::GpuChanged { gpu, healthy } => self.touch(gpu.node, |machine| {

@@ -337,8 +337,7 @@ impl<'a> Scene<'a> {
             }
             Fact::NodeChanged { node, state } => {
                 self.set_health(node, |machine| match state {
-                    NodeState::Up => (machine.down, machine.broken) = (false, 0),
-                    NodeState::Draining => machine.down = false,
+                    NodeState::Up | NodeState::Draining => machine.down = false,
                     NodeState::Down => machine.down = true,
                 });
             }
