@@ -15,7 +15,7 @@ use schedlab::units::{SimSpan, SimTime};
 use schedlab::workload::Extra;
 
 fn greedy(place: &str) -> PolicySpec {
-    policy("fifo", "greedy", place, "none")
+    policy("fifo", "greedy", place, "nobody")
 }
 
 /// Failures so frequent that seconds are enough to see them.
@@ -163,12 +163,12 @@ fn a_run_that_cannot_go_on_ends_although_gpus_go_on_failing() {
         let mut bench = Bench::new(2, 4).jobs("A at 0: 8 gpus 10 s | B at 0: 1 gpus 50 s");
         bench.cluster.health.push((SimTime::from_secs(0), schedlab::cluster::HealthEvent::NodeDown(schedlab::ids::NodeId(1))));
         bench.failures = Some(FailureSpec { rate: 100.0, ..FailureSpec::default() });
-        let outcome = bench.run(&policy(order, "greedy", "first-fit", "none"));
+        let outcome = bench.run(&policy(order, "greedy", "first-fit", "nobody"));
         let done = outcome.ledger.iter().filter(|(_, fact)| matches!(fact, Fact::Ended { .. })).count();
         assert_eq!(done, 1, "{order}");
         // Failures so rare that none is under repair: the run is over when B is.
         bench.failures = Some(FailureSpec { rate: 1e-7, ..FailureSpec::default() });
-        assert!(bench.run(&policy(order, "greedy", "first-fit", "none")).end <= SimTime::from_secs(200), "{order}");
+        assert!(bench.run(&policy(order, "greedy", "first-fit", "nobody")).end <= SimTime::from_secs(200), "{order}");
     }
 }
 
