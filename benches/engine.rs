@@ -61,6 +61,8 @@ fn case(jobs: usize, nodes: usize, gpus: u8) -> Case {
         measured: None,
         lookback: Case::LOOKBACK,
         session_classes: Case::session_classes(),
+        failures: None,
+        power: Default::default(),
     }
 }
 

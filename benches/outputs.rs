@@ -72,6 +72,8 @@ fn story(jobs: u32) -> (Case, Outcome) {
         measured: None,
         lookback: Case::LOOKBACK,
         session_classes: Case::session_classes(),
+        failures: None,
+        power: Default::default(),
     };
     (case, Outcome { ledger, workload, counters: Counters::default(), end: over, pass_ns: Vec::new() })
 }

@@ -70,6 +70,12 @@ pub fn index(seed: u64, purpose: Purpose, entity: u64, ordinal: u64, n: usize) -
     ((u128::from(draw(seed, purpose, entity, ordinal)) * n as u128) >> 64) as usize
 }
 
+/// A standard normal number (Box-Muller, the cosine half).
+pub fn normal(seed: u64, purpose: Purpose, entity: u64, ordinal: u64) -> f64 {
+    let (a, b) = (unit(seed, purpose, entity, ordinal.wrapping_mul(2)), unit(seed, purpose, entity, ordinal.wrapping_mul(2) + 1));
+    libm::sqrt(-2.0 * libm::log1p(-a)) * libm::cos(2.0 * std::f64::consts::PI * b)
+}
+
 /// A generator seeded by (seed, purpose, entity), for library code that wants `rand`'s interface.
 pub struct Draws {
     seed: u64,

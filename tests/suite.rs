@@ -18,6 +18,8 @@ mod deschedule;
 mod drives;
 #[path = "suite/experiments.rs"]
 mod experiments;
+#[path = "suite/failures.rs"]
+mod failures;
 #[path = "suite/fgd.rs"]
 mod fgd;
 #[path = "suite/gfgd.rs"]

@@ -5,7 +5,7 @@ use super::{AuditReport, Faults};
 use crate::cluster::{NodeState, Slot};
 use crate::engine::Case;
 use crate::facts::Fact;
-use crate::ids::{JobId, NodeId, PoolId};
+use crate::ids::{GpuId, JobId, NodeId, PoolId};
 use crate::units::{GpuTime, MilliGpu, SimTime};
 use std::collections::BTreeMap;
 
@@ -59,8 +59,13 @@ pub(super) struct Machines {
     nodes: Vec<Machine>,
     held: BTreeMap<JobId, Vec<Holding>>,
     held_time: GpuTime,
-    /// Nodes of which something went down in this instant.
+    /// Nodes of which something changed in this instant.
     struck: Vec<NodeId>,
+    /// What went down in this instant: nodes, and single GPUs.
+    down_nodes: Vec<NodeId>,
+    down_gpus: Vec<GpuId>,
+    /// Attempts that were lost in this instant, with the node that is said to have done it and the GPUs that they held of it.
+    broken: Vec<(JobId, NodeId, u64)>,
 }
 
 impl Machines {
@@ -84,7 +89,15 @@ impl Machines {
             tasks: 0,
             windows: Vec::new(),
         });
-        Machines { nodes: nodes.collect(), held: BTreeMap::new(), held_time: GpuTime::ZERO, struck: Vec::new() }
+        Machines {
+            nodes: nodes.collect(),
+            held: BTreeMap::new(),
+            held_time: GpuTime::ZERO,
+            struck: Vec::new(),
+            down_nodes: Vec::new(),
+            down_gpus: Vec::new(),
+            broken: Vec::new(),
+        }
     }
 
     /// What `job` holds.
@@ -106,6 +119,19 @@ impl Machines {
                 self.free(job, holding, faults);
             }
             Fact::Preempted { job, .. } | Fact::Broken { job, .. } | Fact::Ended { job, .. } => {
+                if let Fact::Broken { node, .. } = *fact {
+                    let there = self.slots(job).filter(|slot| slot.node == node);
+                    match there.map(|slot| slot.gpus).reduce(|all, gpus| all | gpus) {
+                        Some(gpus) => self.broken.push((job, node, gpus)),
+                        None => {
+                            faults.say(format!(
+                                "{} is lost with {}, of which it holds nothing",
+                                faults.job(job),
+                                faults.node(node)
+                            ));
+                        }
+                    }
+                }
                 for holding in self.held.remove(&job).unwrap_or_default() {
                     self.free(job, holding, faults);
                 }
@@ -115,17 +141,21 @@ impl Machines {
                 for gpu in &mut machine.gpus {
                     gpu.book(at);
                     gpu.node_up = state != NodeState::Down;
-                    // A node that comes up is whole again.
-                    gpu.healthy |= state == NodeState::Up;
                 }
                 machine.state = state;
                 self.struck.push(node);
+                if state == NodeState::Down {
+                    self.down_nodes.push(node);
+                }
             }
             Fact::GpuChanged { gpu, healthy } => match self.nodes[gpu.node.index()].gpus.get_mut(usize::from(gpu.index)) {
                 Some(found) => {
                     found.book(at);
                     found.healthy = healthy;
                     self.struck.push(gpu.node);
+                    if !healthy {
+                        self.down_gpus.push(gpu);
+                    }
                 }
                 None => faults.say(format!("{} has no GPU {}", faults.node(gpu.node), gpu.index)),
             },
@@ -227,8 +257,17 @@ impl Machines {
         self.held_time += slot.capacity() * faults.at.since(holding.since);
     }
 
-    /// What went down in this instant holds nothing at its end.
+    /// What went down in this instant holds nothing at its end, and nobody lost an attempt to anything else.
     pub(super) fn settle(&mut self, faults: &mut Faults) {
+        for (job, node, gpus) in std::mem::take(&mut self.broken) {
+            let failed = |gpu: &GpuId| gpu.node == node && gpus >> gpu.index & 1 == 1;
+            if !self.down_nodes.contains(&node) && !self.down_gpus.iter().any(failed) {
+                let (who, place) = (faults.job(job), faults.node(node));
+                faults.say(format!("{who} is lost with {place}, but nothing it held there went down"));
+            }
+        }
+        self.down_nodes.clear();
+        self.down_gpus.clear();
         self.struck.sort_unstable();
         self.struck.dedup();
         for node in std::mem::take(&mut self.struck) {

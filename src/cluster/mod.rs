@@ -2,6 +2,7 @@
 
 mod buckets;
 pub mod gang;
+pub mod models;
 mod node_set;
 pub mod power;
 mod request;

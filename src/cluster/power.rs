@@ -1,4 +1,4 @@
-//! What GPUs and CPU packages draw, and what is known of models.
+//! What GPUs and CPU packages draw.
 
 /// How the power of a GPU grows with its use.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,13 +17,50 @@ pub enum PowerCurve {
 impl PowerCurve {
     /// Watts of a GPU of which `used` thousandths are in use.
     pub fn watts(self, idle: f64, full: f64, used: u16) -> f64 {
-        let part = f64::from(used) / 1000.0;
+        if used == 0 { idle } else { self.watts_busy(idle, full, f64::from(used) / 1000.0) }
+    }
+    /// Watts of a GPU that has a task and of which `part`, 0 to 1, is in use.
+    pub fn watts_busy(self, idle: f64, full: f64, part: f64) -> f64 {
         match self {
-            _ if used == 0 => idle,
             PowerCurve::Step => full,
             PowerCurve::Linear => idle + (full - idle) * part,
             PowerCurve::Activation { watts } => idle + watts + (full - idle - watts).max(0.0) * part,
         }
+    }
+}
+
+/// What counts as the use of a GPU, for its power and its failures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GpuLoad {
+    /// What is claimed of it, whatever its jobs do with it.
+    #[default]
+    Claim,
+    /// What is claimed times what the devices of each job did over what they held, where the trace says; else what is claimed.
+    Use,
+}
+
+impl GpuLoad {
+    /// Thousandths of its claims that a job uses, given what the trace says of it.
+    pub fn share(self, utilization: Option<f64>) -> u32 {
+        match (self, utilization) {
+            (GpuLoad::Claim, _) | (GpuLoad::Use, None) => 1000,
+            (GpuLoad::Use, Some(part)) => libm::round(part.clamp(0.0, 1.0) * 1000.0) as u32,
+        }
+    }
+}
+
+/// How the energy of a run is reckoned.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PowerSpec {
+    /// Watts by use.
+    pub curve: PowerCurve,
+    /// What counts as use.
+    pub load: GpuLoad,
+}
+
+impl Default for PowerSpec {
+    fn default() -> Self {
+        PowerSpec { curve: PowerCurve::Activation { watts: 40.0 }, load: GpuLoad::Claim }
     }
 }
 
@@ -43,28 +80,6 @@ impl Packages {
     pub fn watts(&self, busy: u64) -> f64 {
         busy.div_ceil(2000 * self.cores) as f64 * (self.full - self.idle)
     }
-}
-
-/// Idle and full watts of well-known models, for scenarios that state none. T4 to A100: as in the artifact of Lettich et al. (CCGrid 2025),
-/// `G2` and `G3` of openb read as A10 and A100 by its authors' guess. Later models: full watts from data sheets, idle watts our estimate.
-pub fn known_watts(model: &str) -> Option<(f64, f64)> {
-    model.split([' ', '-', '_']).find_map(known_word)
-}
-
-/// The same of one word of a name: "NVIDIA A100-SXM4-80GB" is an A100.
-fn known_word(word: &str) -> Option<(f64, f64)> {
-    Some(match word.to_ascii_uppercase().as_str() {
-        "T4" => (10.0, 70.0),
-        "A10" | "G2" => (30.0, 150.0),
-        "P100" => (25.0, 250.0),
-        "V100" | "V100M16" | "V100M32" => (30.0, 300.0),
-        "A100" | "G3" => (50.0, 400.0),
-        "H100" => (70.0, 700.0),
-        "H200" => (75.0, 700.0),
-        "B200" => (140.0, 1000.0),
-        "B300" => (150.0, 1100.0),
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

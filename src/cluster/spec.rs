@@ -35,15 +35,22 @@ pub struct ModelSpec {
     pub watts_full: f64,
     /// Weight in billing.
     pub billing: f64,
-    /// Failure rate relative to the reference, as it is believed.
+    /// How often it is believed to fail, relative to the reference.
     pub failure_factor: f64,
 }
 
 impl ModelSpec {
-    /// A model like the reference, with the watts known of one of that name.
+    /// A model like the reference, with what is known of one of that name.
     pub fn named(name: &str) -> ModelSpec {
-        let (watts_idle, watts_full) = super::power::known_watts(name).unwrap_or((0.0, 0.0));
-        ModelSpec { watts_idle, watts_full, ..ModelSpec::default() }
+        match super::models::known(name) {
+            Some(known) => ModelSpec {
+                watts_idle: known.watts_idle,
+                watts_full: known.watts_full,
+                failure_factor: known.failure_factor,
+                ..ModelSpec::default()
+            },
+            None => ModelSpec::default(),
+        }
     }
 }
 

@@ -44,6 +44,12 @@ impl Engine<'_> {
                 }
             }
         }
+        if self.case.engine.drop_on_deadline
+            && let Some(deadline) = self.jobs.extra(id).and_then(|extra| extra.start_deadline)
+        {
+            // A start at the deadline itself is in time, and starts are the last thing of an instant.
+            self.events.push(deadline.max(self.now).after(SimSpan::from_millis(1)), Event::Deadline { job: id });
+        }
         let row = self.jobs.row_mut(id);
         row.waits_for = waits_for;
         if self.now < job.not_before {
@@ -145,6 +151,13 @@ impl Engine<'_> {
                 self.end(job, EndReason::Cancelled, SimSpan::ZERO);
             }
             Status::Running | Status::Leaving => self.end_attempt(job, EndReason::Cancelled),
+        }
+    }
+
+    /// A job that has not started by its start deadline is withdrawn.
+    pub(super) fn deadline(&mut self, job: JobId) {
+        if self.jobs.row(job).misses_deadline() {
+            self.cancel(job);
         }
     }
 

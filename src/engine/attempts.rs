@@ -117,6 +117,7 @@ impl Engine<'_> {
     fn vacate(&mut self, job: JobId) {
         let shape = self.jobs.row(job).job.shape;
         let slots = std::mem::take(self.jobs.slots_mut(job));
+        self.unload(job, &slots);
         for slot in &slots {
             let request = self.request_of(shape, slot);
             self.cluster.give(slot, &request);
@@ -150,9 +151,12 @@ impl Engine<'_> {
     pub(super) fn break_attempt(&mut self, job: JobId, node: NodeId) {
         let now = self.now;
         let row = self.jobs.row_mut(job);
+        let before = row.durable;
         let lost = row.stop(now, if row.job.resumable { Keep::Checkpoints } else { Keep::Nothing });
+        let gained = before < row.durable;
         row.failures += 1;
         let again = row.failures <= self.case.engine.retries;
+        self.vain = if gained { 0 } else { self.vain + 1 };
         self.vacate(job);
         self.in_flight -= 1;
         self.tell(&Fact::Broken { job, node, lost });

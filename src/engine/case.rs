@@ -1,8 +1,10 @@
 //! A case: everything a run depends on but the policy. Immutable, complete and checked; the same case, policy and seed give the
 //! same ledger, byte for byte.
 
+use super::failures::FailureSpec;
 use crate::accounts::AccountTree;
 use crate::cluster::ClusterSpec;
+use crate::cluster::power::PowerSpec;
 use crate::fragment::TaskMix;
 use crate::ids::AccountId;
 use crate::units::{MilliGpu, SimSpan, SimTime};
@@ -121,6 +123,8 @@ pub struct EngineSpec {
     pub repair: Option<SimSpan>,
     /// A drained node that work still holds this long after its drain began counts as repaired by people, who had to ask for it.
     pub human_after: SimSpan,
+    /// Whether a job that has not started by its start deadline is withdrawn.
+    pub drop_on_deadline: bool,
     /// The run is cut there; `None`: it goes on until nothing is left to happen.
     pub until: Option<SimTime>,
 }
@@ -137,6 +141,7 @@ impl Default for EngineSpec {
             retries: u32::MAX,
             repair: None,
             human_after: SimSpan::HOUR * 8,
+            drop_on_deadline: false,
             until: None,
         }
     }
@@ -175,6 +180,10 @@ pub struct Case {
     pub contract: Contract,
     /// What the machinery itself takes.
     pub engine: EngineSpec,
+    /// How GPUs fail by themselves; `None`: they do not.
+    pub failures: Option<FailureSpec>,
+    /// How the energy of a run is reckoned.
+    pub power: PowerSpec,
     /// The seed of every draw.
     pub seed: u64,
     /// Jobs submitted in [from, until) are measured; `None`: all.

@@ -1,6 +1,6 @@
 //! The event queue: only what is in flight. Submissions come from a sorted source and are never in the heap.
 
-use crate::ids::{Epoch, JobId, NodeId, ReservationId};
+use crate::ids::{Epoch, GpuId, JobId, NodeId, ReservationId};
 use crate::units::SimTime;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -15,8 +15,12 @@ pub enum Event {
     Evicted { job: JobId, attempt: u32 },
     /// The n-th scheduled change of health comes.
     Health { row: u32 },
+    /// A GPU's hazard budget is used up, unless its load fell since. Stale unless it is the earliest of its GPU.
+    GpuFails { gpu: GpuId },
     /// A drained node is repaired. Stale unless `repair` is the node's own.
     Repaired { node: NodeId, repair: u32 },
+    /// A GPU that failed by itself is mended. Stale unless `failure` is its last.
+    GpuMended { gpu: GpuId, failure: u32 },
     /// A window ends.
     WindowEnds { window: ReservationId },
     /// A policy's reservation ends. Stale unless `made` is its own.
@@ -31,6 +35,8 @@ pub enum Event {
     Ready { job: JobId, epoch: Epoch },
     /// A job may enter the queue from now on.
     Eligible { job: JobId },
+    /// A job that has not started by now has missed its start deadline. Stale if it has.
+    Deadline { job: JobId },
     /// The policy asked to be asked.
     Wake,
 }
@@ -41,15 +47,18 @@ impl Event {
             Event::Finish { .. } => 0,
             Event::Evicted { .. } => 1,
             Event::Health { .. } => 2,
-            Event::Repaired { .. } => 3,
-            Event::WindowEnds { .. } => 4,
-            Event::ReservationEnds { .. } => 5,
-            Event::Share { .. } => 6,
-            Event::Demand { .. } => 7,
-            Event::WindowBegins { .. } => 8,
-            Event::Ready { .. } => 9,
-            Event::Eligible { .. } => 10,
-            Event::Wake => 11,
+            Event::GpuFails { .. } => 3,
+            Event::Repaired { .. } => 4,
+            Event::GpuMended { .. } => 5,
+            Event::WindowEnds { .. } => 6,
+            Event::ReservationEnds { .. } => 7,
+            Event::Share { .. } => 8,
+            Event::Demand { .. } => 9,
+            Event::WindowBegins { .. } => 10,
+            Event::Ready { .. } => 11,
+            Event::Eligible { .. } => 12,
+            Event::Deadline { .. } => 13,
+            Event::Wake => 14,
         }
     }
 }
@@ -139,11 +148,14 @@ mod tests {
 
     #[test]
     fn the_rank_follows_the_order_of_variants() {
+        let gpu = GpuId { node: NodeId(0), index: 0 };
         let all = [
             Event::Finish { job: JobId(0), epoch: Epoch(0) },
             Event::Evicted { job: JobId(0), attempt: 0 },
             Event::Health { row: 0 },
+            Event::GpuFails { gpu },
             Event::Repaired { node: NodeId(0), repair: 0 },
+            Event::GpuMended { gpu, failure: 0 },
             Event::WindowEnds { window: ReservationId(0) },
             Event::ReservationEnds { job: JobId(0), made: 0 },
             Event::Share { row: 0 },
@@ -151,6 +163,7 @@ mod tests {
             Event::WindowBegins { window: ReservationId(0) },
             Event::Ready { job: JobId(0), epoch: Epoch(0) },
             Event::Eligible { job: JobId(0) },
+            Event::Deadline { job: JobId(0) },
             Event::Wake,
         ];
         assert!(all.windows(2).all(|pair| pair[0] < pair[1] && pair[0].rank() < pair[1].rank()));

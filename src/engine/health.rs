@@ -31,18 +31,24 @@ impl Engine<'_> {
             }
             HealthEvent::NodeUp(node) => self.node_up(node),
             HealthEvent::NodeDrain(node) => self.node_drain(node),
-            HealthEvent::GpuDown(gpu) => {
-                *self.gpu_failures.entry(gpu).or_default() += 1;
-                self.gpu_down(gpu);
-            }
-            HealthEvent::GpuBack(gpu) => {
-                let failures = self.gpu_failures.entry(gpu).or_default();
-                *failures = failures.saturating_sub(1);
-                if *failures == 0 {
-                    self.gpu_up(gpu);
-                }
-            }
+            HealthEvent::GpuDown(gpu) => self.gpu_strikes(gpu),
+            HealthEvent::GpuBack(gpu) => self.gpu_back(gpu),
             HealthEvent::GpuUp(gpu) => self.gpu_up(gpu),
+        }
+    }
+
+    /// One more failure keeps a GPU down.
+    pub(super) fn gpu_strikes(&mut self, gpu: GpuId) {
+        *self.gpu_failures.entry(gpu).or_default() += 1;
+        self.gpu_down(gpu);
+    }
+
+    /// One failure of a GPU is over.
+    pub(super) fn gpu_back(&mut self, gpu: GpuId) {
+        let failures = self.gpu_failures.entry(gpu).or_default();
+        *failures = failures.saturating_sub(1);
+        if *failures == 0 {
+            self.gpu_up(gpu);
         }
     }
 

@@ -93,6 +93,10 @@ impl JobRow {
             completed: false,
         }
     }
+    /// Whether it has never started, and still might.
+    pub(super) fn misses_deadline(&self) -> bool {
+        self.attempt == 0 && self.status != Status::Over
+    }
     /// Work done in this attempt up to `now`.
     pub(super) fn progress_at(&self, now: SimTime) -> f64 {
         self.progress + now.since(self.segment_at).as_millis() as f64 * self.rate

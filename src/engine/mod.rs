@@ -9,7 +9,9 @@ mod attempts;
 mod case;
 mod decisions;
 mod event;
+mod failures;
 mod grants;
+mod hazards;
 mod health;
 mod jobs;
 mod migrate;
@@ -20,6 +22,7 @@ mod view;
 
 pub use case::{Case, Contract, EngineSpec, Protection, ShareChange, Undeclared, Unresumable};
 pub use decisions::{Decision, Decisions, Move, Release};
+pub use failures::{FailureSpec, HazardForm};
 pub use jobs::{JobView, Status};
 pub use outcome::{Counters, Outcome, Progress, Unwatched, Watch};
 pub use policy::Policy;

@@ -3,6 +3,7 @@
 use super::case::Case;
 use super::decisions::Decisions;
 use super::event::{Event, Events};
+use super::hazards::Hazards;
 use super::jobs::{Jobs, Status};
 use super::outcome::{Counters, Outcome, Progress, Watch};
 use super::policy::Policy;
@@ -65,6 +66,8 @@ pub(super) struct Engine<'a> {
     pub(super) outages: Vec<Outage>,
     /// Failures of GPUs that are not over, if there is more to know than healthy or not.
     pub(super) gpu_failures: BTreeMap<GpuId, u32>,
+    /// Clocks of GPUs that fail by themselves, if they do.
+    pub(super) hazards: Option<Hazards>,
     pub(super) active_windows: Vec<ReservationId>,
     /// Whether each shape can ever fit, once asked.
     pub(super) fits_ever: Vec<Option<bool>>,
@@ -77,6 +80,14 @@ pub(super) struct Engine<'a> {
     pub(super) vain: u32,
     decisions: Decisions,
     pub(super) pass_ns: Vec<u32>,
+}
+
+/// What happened in an instant, besides wake-ups.
+struct Taken {
+    /// Anything but failures and repairs of GPUs by themselves.
+    others: bool,
+    /// Such a failure or repair.
+    hazards: bool,
 }
 
 /// A start whose GPUs are still being vacated.
@@ -143,6 +154,7 @@ impl<'a> Engine<'a> {
             repairs: vec![0; case.cluster.nodes.len()],
             outages: vec![Outage::default(); case.cluster.nodes.len()],
             gpu_failures: BTreeMap::new(),
+            hazards: Hazards::new(case),
             active_windows: Vec::new(),
             fits_ever: vec![None; case.catalog.shapes.len()],
             next_wake: SimTime::NEVER,
@@ -171,6 +183,7 @@ impl<'a> Engine<'a> {
             self.events.push(window.from, Event::WindowBegins { window: window_id });
             self.events.push(window.until, Event::WindowEnds { window: window_id });
         }
+        self.settle_hazards();
     }
 
     fn drive(&mut self, watch: &mut dyn Watch) {
@@ -178,16 +191,16 @@ impl<'a> Engine<'a> {
         let mut watched = 0;
         let mut idle_wakes = 0;
         loop {
-            while self.events.first().is_some_and(|event| self.is_stale(&event)) {
-                self.events.pop();
-            }
+            self.skip_stale();
             let next = match (self.events.peek(), self.source.peek()) {
                 (Some(a), Some(b)) => a.min(b),
                 (Some(at), None) | (None, Some(at)) => at,
                 (None, None) => return,
             };
-            // Everyone is over and nobody comes: what may still happen to the machines, or wake the policy, is not of the run.
-            if self.over == self.jobs.len() as u64 && self.source.peek().is_none() {
+            // Everyone is over and nobody comes: what may still happen to the machines, or wake the policy, is not of the run. Nor are
+            // failures of GPUs while nothing runs and nothing else may change that.
+            let all_over = self.over == self.jobs.len() as u64;
+            if self.source.peek().is_none() && (all_over || self.only_failures_left()) {
                 return;
             }
             if until <= next {
@@ -198,7 +211,7 @@ impl<'a> Engine<'a> {
             assert!(self.now <= next, "an event lies in the past");
             self.now = next;
             let before = self.counters.events;
-            let only_wakes = self.take_instant();
+            let taken = self.take_instant();
             if watched + WATCH_EVERY <= self.counters.events || before == 0 {
                 watched = self.counters.events;
                 if !watch.proceed(self.progress()) {
@@ -213,25 +226,56 @@ impl<'a> Engine<'a> {
                 return;
             }
             // Nothing runs, nothing comes, and asking again starts nothing: the rest waits for ever.
-            let idle = only_wakes && self.in_flight == 0;
-            idle_wakes = if idle { idle_wakes + if changed { 1 } else { IDLE_WAKES / 2 } } else { 0 };
-            if IDLE_WAKES <= idle_wakes && self.source.peek().is_none() && self.events.len() == self.wakes {
+            self.settle_hazards();
+            let hazards = self.hazards.as_ref().map_or((0, 0), |it| (it.in_flight, it.mending));
+            let idle = !taken.others && self.in_flight == 0;
+            idle_wakes = match (idle, changed || taken.hazards, hazards.1) {
+                (false, ..) => 0,
+                (true, true, _) => idle_wakes + 1,
+                (true, false, 0) => idle_wakes + IDLE_WAKES / 2,
+                // What is being mended may be what a start waits for.
+                (true, false, _) => idle_wakes,
+            };
+            let nothing_else = self.events.len() == self.wakes + hazards.0;
+            if IDLE_WAKES <= idle_wakes && self.source.peek().is_none() && nothing_else {
                 return;
             }
         }
     }
 
-    /// Takes all events of this instant, then its arrivals, until none is left. Returns whether there were only wake-ups.
-    fn take_instant(&mut self) -> bool {
-        let mut only_wakes = true;
+    /// Drops events that will be of no effect, so that they do not move time on.
+    fn skip_stale(&mut self) {
+        while let (Some(event), Some(at)) = (self.events.first(), self.events.peek()) {
+            if !self.is_stale(at, &event) && !self.is_too_early(at, &event) {
+                break;
+            }
+            // One that was set anew stands behind the one that came too early.
+            self.events.pop();
+            self.note_popped(&event);
+        }
+    }
+
+    /// Whether nothing is in flight but failures of GPUs that nobody uses.
+    fn only_failures_left(&self) -> bool {
+        let hazards = self.hazards.as_ref();
+        self.in_flight == 0 && hazards.is_some_and(|it| it.mending == 0 && it.in_flight == self.events.len())
+    }
+
+    /// Takes all events of this instant, then its arrivals, until none is left.
+    fn take_instant(&mut self) -> Taken {
+        let mut taken = Taken { others: false, hazards: false };
         loop {
             while let Some(event) = self.events.pop_at(self.now) {
                 self.counters.events += 1;
-                if event == Event::Wake {
-                    self.wakes -= 1;
-                } else {
-                    only_wakes = false;
-                    self.take(event);
+                self.note_popped(&event);
+                match event {
+                    Event::Wake => self.wakes -= 1,
+                    Event::GpuFails { gpu } => taken.hazards |= self.gpu_fails(gpu),
+                    Event::GpuMended { gpu, failure } => taken.hazards |= self.gpu_mended(gpu, failure),
+                    _ => {
+                        taken.others = true;
+                        self.take(event);
+                    }
                 }
             }
             if self.source.peek() != Some(self.now) {
@@ -240,24 +284,27 @@ impl<'a> Engine<'a> {
             while self.source.peek() == Some(self.now) {
                 let Some(arrival) = self.source.next() else { break };
                 self.counters.events += 1;
-                only_wakes = false;
+                taken.others = true;
                 self.arrive(arrival);
             }
         }
         if self.next_wake <= self.now {
             self.next_wake = SimTime::NEVER;
         }
-        only_wakes
+        taken
     }
 
     /// Whether an event speaks of an attempt, repair or reservation that is no more. Such an event does not move time on.
-    fn is_stale(&self, event: &Event) -> bool {
+    fn is_stale(&self, at: SimTime, event: &Event) -> bool {
         match *event {
             Event::Finish { job, epoch } | Event::Ready { job, epoch } => self.jobs.row(job).epoch != epoch,
             Event::Evicted { job, attempt } => !(self.jobs.row(job).status.holds() && self.jobs.row(job).attempt == attempt),
             Event::Repaired { node, repair } => self.repairs[node.index()] != repair,
             Event::ReservationEnds { job, made } => self.reserved.get(&job).is_none_or(|reserved| reserved.made != made),
             Event::Eligible { job } => self.jobs.row(job).status != Status::Held,
+            Event::Deadline { job } => !self.jobs.row(job).misses_deadline(),
+            Event::GpuFails { gpu } => self.hazards.as_ref().is_none_or(|hazards| hazards.is_overtaken(gpu, at)),
+            Event::GpuMended { gpu, failure } => self.hazards.as_ref().is_none_or(|hazards| hazards.is_mended(gpu, failure)),
             Event::Health { .. }
             | Event::WindowEnds { .. }
             | Event::Share { .. }
@@ -280,7 +327,9 @@ impl<'a> Engine<'a> {
             Event::Demand { row } => self.demand_changes(row),
             Event::Ready { job, epoch } => self.ready(job, epoch),
             Event::Eligible { job } => self.eligible(job),
-            Event::Wake => {}
+            Event::Deadline { job } => self.deadline(job),
+            // Taken where it is known that they are of the instant.
+            Event::Wake | Event::GpuFails { .. } | Event::GpuMended { .. } => {}
         }
     }
 
@@ -326,6 +375,9 @@ impl<'a> Engine<'a> {
 
     /// Records a fact and tells it to everyone.
     pub(super) fn tell(&mut self, fact: &Fact) {
+        if self.hazards.is_some() {
+            self.hear_hazards(fact);
+        }
         self.ledger.push(self.now, fact);
         self.policy.observe(self.now, fact);
         if self.source_listens {

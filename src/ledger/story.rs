@@ -174,6 +174,8 @@ impl Story {
             measured: self.measured,
             lookback: self.lookback,
             session_classes: Case::session_classes(),
+            failures: None,
+            power: Default::default(),
         };
         let end = self.facts.last().map_or(SimTime::ZERO, |(at, _)| *at);
         (case, Outcome { ledger, workload, counters: Counters::default(), end, pass_ns: Vec::new() })

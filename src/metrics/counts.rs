@@ -1,5 +1,6 @@
 //! How many jobs came to what end.
 
+use super::deadlines;
 use super::{Build, JobCounts, Life, Measured, Metric, Scene, Stage};
 use crate::facts::EndReason;
 use crate::registry::Entry;
@@ -24,12 +25,7 @@ impl Metric for Counts {
         let counts = &mut self.0;
         counts.submitted += 1;
         counts.measured += u64::from(life.counts());
-        let deadline = scene.workload.extra(job).and_then(|extra| extra.start_deadline);
-        if let Some(deadline) = deadline
-            && life.counts()
-        {
-            counts.missed_deadlines += u64::from(deadline < life.first_start.min(scene.at()));
-        }
+        counts.missed_deadlines += u64::from(deadlines::missed(scene, life, job) == Some(true));
         match life.stage {
             Stage::Unborn => {}
             Stage::Submitted | Stage::Queued => counts.queued += 1,
@@ -44,5 +40,6 @@ impl Metric for Counts {
 
     fn close(&mut self, _scene: &Scene<'_>, out: &mut Measured) {
         out.jobs = self.0;
+        out.completion_rate = (0 < self.0.submitted).then(|| self.0.completed as f64 / self.0.submitted as f64);
     }
 }

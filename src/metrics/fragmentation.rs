@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Fragmentation of free GPUs.
 pub(super) const ENTRY: Entry<Build> = Entry {
     name: "fragmentation",
-    about: "free GPUs that the task mix cannot use as they lie, of free GPUs (ratio) and of all (amount), and why",
+    about: "free GPUs that the task mix cannot use as they lie, of free GPUs (ratio; stranded: while anyone waits) and of all (amount), and why",
     source: "Weng et al., \"Beware of Fragmentation: Scheduling GPU-Sharing Workloads with Fragmentation Gradient Descent\", ATC 2023",
     knobs: &[],
     needs: &[],
@@ -47,6 +47,9 @@ pub(super) struct Fragments {
     idle: u64,
     class_time: [u128; 7],
     idle_time: GpuTime,
+    /// Milliseconds in which anyone waited, and those times the fragment of what was free.
+    waited: u64,
+    stranded: f64,
     healthy_gpus: Vec<u16>,
 }
 
@@ -86,6 +89,8 @@ impl Fragments {
             idle: 0,
             class_time: [0; 7],
             idle_time: GpuTime::ZERO,
+            waited: 0,
+            stranded: 0.0,
             healthy_gpus: Vec::new(),
         }
     }
@@ -174,8 +179,15 @@ impl Fragments {
 }
 
 impl Metric for Fragments {
-    fn elapse(&mut self, _scene: &Scene<'_>, from: SimTime, to: SimTime) {
+    fn elapse(&mut self, scene: &Scene<'_>, from: SimTime, to: SimTime) {
         self.settle();
+        if 0 < scene.queue {
+            let millis = (to - from).as_millis();
+            self.waited += millis;
+            if 0 < self.idle {
+                self.stranded += fragment(&self.classes) as f64 / self.idle as f64 * millis as f64;
+            }
+        }
         let millis = u128::from((to - from).as_millis());
         for (time, now) in self.class_time.iter_mut().zip(self.classes) {
             *time += now * millis;
@@ -195,8 +207,7 @@ impl Metric for Fragments {
                 }
             }
             Fact::NodeChanged { node, state } => self.touch(node, |machine| match state {
-                NodeState::Up => (machine.down, machine.broken) = (false, 0),
-                NodeState::Draining => machine.down = false,
+                NodeState::Up | NodeState::Draining => machine.down = false,
                 NodeState::Down => machine.down = true,
             }),
             Fact::GpuChanged { gpu, healthy } => self.touch(gpu.node, |machine| {
@@ -217,6 +228,7 @@ impl Metric for Fragments {
             ratio: of(lost, self.idle_time),
             amount: of(lost, scene.capacity * scene.span_length()),
             classes: self.class_time.map(|time| of(time, self.idle_time)),
+            stranded: (0 < self.waited).then(|| self.stranded / total / self.waited as f64),
         };
     }
 }

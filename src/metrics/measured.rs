@@ -240,15 +240,73 @@ pub struct SessionFigures {
     pub lost: GpuTime,
 }
 
-/// Attempts that were lost with a node or GPU.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What failed, and what was lost with it: of the whole run.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Failures {
-    /// How often.
+    /// Attempts that were lost with a node or GPU.
     pub events: u64,
     /// How many jobs at least once.
     pub jobs: u64,
     /// Work that was thrown away, times what the job held at base size.
     pub lost: GpuTime,
+    /// Factor on the rates at which GPUs fail by themselves; `None` if they do not.
+    pub accel: Option<f64>,
+    /// GPUs that failed, without their node, each time counted.
+    pub gpu_failures: u64,
+    /// Attempts that started.
+    pub attempts: u64,
+    /// Attempts lost, of those that started; `None` if none did.
+    pub per_attempt: Option<f64>,
+    /// Attempts lost per 1000 GPU hours held; `None` if nothing was held.
+    pub per_1000_gpu_h: Option<f64>,
+    /// Time of GPUs that were down, with their node or by themselves.
+    pub down: GpuTime,
+    /// The same, of all GPU time.
+    pub downtime: Option<f64>,
+    /// Jobs that failed and were not tried again.
+    pub jobs_failed: u64,
+    /// Models that nodes have, in `ModelId` order.
+    pub by_model: Vec<ModelFailures>,
+}
+
+/// GPUs of one model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelFailures {
+    /// Its name; empty if none is named.
+    pub model: String,
+    /// How many there are.
+    pub gpus: u64,
+    /// Those that failed, without their node, each time counted.
+    pub gpu_failures: u64,
+    /// Attempts lost with a node or GPU of it.
+    pub events: u64,
+    /// Time that GPUs of it were down.
+    pub down: GpuTime,
+}
+
+/// What the GPUs drew: of the whole run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct EnergyFigures {
+    /// In all.
+    pub kwh: f64,
+    /// By GPUs that were up and had no task.
+    pub idle_kwh: f64,
+    /// For work that was lost: of an attempt that was stopped, what it drew (overheads included) times its lost part of the work it did; of
+    /// a job that ended otherwise than by completing, all.
+    pub wasted_kwh: f64,
+    /// All, by GPU hour of the work of completed jobs; `None` if there is none.
+    pub per_gpu_hour: Option<f64>,
+}
+
+/// Start deadlines of measured jobs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DeadlineFigures {
+    /// Jobs that have one.
+    pub jobs: u64,
+    /// Those that did not start by it.
+    pub missed: u64,
+    /// The same as a share.
+    pub share: Option<f64>,
 }
 
 /// Capacity over the measured span.
@@ -275,6 +333,8 @@ pub struct Fragmentation {
     pub amount: Option<f64>,
     /// Shares of the free GPU time in the order of [`crate::fragment::FreeClass::ALL`]; they add up to one.
     pub classes: [Option<f64>; 7],
+    /// Of the free GPUs of each moment at which anyone waits, in the mean over that time; where nothing is free nothing is stranded.
+    pub stranded: Option<f64>,
 }
 
 /// Simulated against observed waits, of measured jobs whose start the trace holds and the run reached.
@@ -329,8 +389,14 @@ pub struct Measured {
     pub window_cliff: WindowCliff,
     /// Attempts stopped by the scheduler.
     pub preemption: Preemption,
-    /// Attempts lost with a node or GPU.
+    /// What failed, and what was lost with it.
     pub failures: Failures,
+    /// What the GPUs drew; `None` where watts are not known.
+    pub energy: Option<EnergyFigures>,
+    /// Start deadlines; `None` if no measured job has one.
+    pub deadlines: Option<DeadlineFigures>,
+    /// Jobs completed of those submitted; `None` if none was.
+    pub completion_rate: Option<f64>,
     /// Capacity over time.
     pub capacity: Availability,
     /// What devices did over what was held; `None` if the trace does not say.

@@ -8,8 +8,11 @@ mod capacity;
 mod cliff;
 mod completion;
 mod counts;
+mod deadlines;
 mod drains;
+mod energy;
 mod evictions;
+mod failures;
 mod fidelity;
 mod fragmentation;
 mod impact;
@@ -37,8 +40,9 @@ pub use completion::{BOUND, bounded_slowdown};
 pub use evictions::EvictionRow;
 pub use inflation::{InflationEnd, InflationFigures, InflationPoint};
 pub use measured::{
-    AccountFigures, Availability, BehaviourFigures, ClassFigures, Delivered, DrainFigures, Failures, Fidelity, Fragmentation,
-    JobCounts, Levels, Measured, Preemption, PromiseFigures, SessionFigures, TierFigures, TopLevel, WindowCliff,
+    AccountFigures, Availability, BehaviourFigures, ClassFigures, DeadlineFigures, Delivered, DrainFigures, EnergyFigures,
+    Failures, Fidelity, Fragmentation, JobCounts, Levels, Measured, ModelFailures, Preemption, PromiseFigures, SessionFigures,
+    TierFigures, TopLevel, WindowCliff,
 };
 pub use rows::{AttemptEnd, AttemptRow, JobRow, Recorded, TimelineRow, record};
 pub use scene::{Level, Life, Scene, Stage};
@@ -73,6 +77,9 @@ pub const METRICS: &[&Entry<Build>] = &[
     &completion::ENTRY,
     &accounts::ENTRY,
     &preemption::ENTRY,
+    &failures::ENTRY,
+    &energy::ENTRY,
+    &deadlines::ENTRY,
     &capacity::ENTRY,
     &utilization::ENTRY,
     &impact::ENTRY,
@@ -98,8 +105,23 @@ pub fn infos() -> Vec<Info> {
 /// same window, cut at the end of the run (the whole run if the case names none); counts, makespan, goodput and preemptions are
 /// of the whole run.
 pub fn measure(case: &Case, outcome: &Outcome) -> Measured {
+    measure_with(case, outcome, METRICS)
+}
+
+/// The figures of those metrics alone, by their names in [`METRICS`]; the others stay at their defaults. For searches, which want few
+/// figures of very many runs.
+///
+/// Panics if there is no metric of such a name.
+pub fn measure_only(case: &Case, outcome: &Outcome, names: &[&str]) -> Measured {
+    let named =
+        |name: &&str| *METRICS.iter().find(|entry| entry.name == *name).expect("metrics are named as they are registered");
+    let chosen: Vec<&Entry<Build>> = names.iter().map(named).collect();
+    measure_with(case, outcome, &chosen)
+}
+
+fn measure_with(case: &Case, outcome: &Outcome, entries: &[&Entry<Build>]) -> Measured {
     let mut scene = Scene::new(case, outcome);
-    let mut metrics: Vec<Box<dyn Metric>> = METRICS.iter().map(|entry| (entry.build)(&scene)).collect();
+    let mut metrics: Vec<Box<dyn Metric>> = entries.iter().map(|entry| (entry.build)(&scene)).collect();
     replay(outcome, &mut scene, &mut metrics);
     let mut out = Measured { queue_max: outcome.counters.queue_max, ..Measured::default() };
     close(&scene, &mut metrics, &mut out);

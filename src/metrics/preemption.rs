@@ -1,6 +1,6 @@
-//! What was stopped on the way: by the scheduler, and with a failing node or GPU.
+//! What the scheduler stopped on the way.
 
-use super::{Build, Failures, Life, Measured, Metric, Preemption, Scene, Spread, TierFigures};
+use super::{Build, Life, Measured, Metric, Preemption, Scene, Spread, TierFigures};
 use crate::facts::Fact;
 use crate::registry::Entry;
 use crate::units::{GpuTime, MilliGpu, SimTime};
@@ -9,7 +9,7 @@ use crate::workload::Job;
 /// Stopped attempts.
 pub(super) const ENTRY: Entry<Build> = Entry {
     name: "preemption",
-    about: "attempts stopped by the scheduler (allocated and unallocated apart) or lost with a node, and the work thrown away",
+    about: "attempts stopped by the scheduler (allocated and unallocated apart), and the work thrown away",
     source: "ours",
     knobs: &[],
     needs: &[],
@@ -34,8 +34,6 @@ impl Tier {
 struct Stops {
     allocated: Tier,
     unallocated: Tier,
-    broken: u64,
-    lost_broken: GpuTime,
     held: GpuTime,
     /// Charged GPU time up to `at`, and what is charged from then on.
     charged: GpuTime,
@@ -43,7 +41,6 @@ struct Stops {
     at: SimTime,
     /// Preemptions of each job that was preempted.
     per_job: Vec<f64>,
-    broken_jobs: u64,
 }
 
 impl Metric for Stops {
@@ -53,17 +50,10 @@ impl Metric for Stops {
             self.charged += self.charging * at.since(self.at);
             (self.charging, self.at) = (scene.charged, at);
         }
-        match *fact {
-            Fact::Preempted { job, lost, .. } => {
-                let tier = if scene.life(job).charged { &mut self.allocated } else { &mut self.unallocated };
-                tier.events += 1;
-                tier.lost += scene.shape(scene.job(job).shape) * lost;
-            }
-            Fact::Broken { job, lost, .. } => {
-                self.broken += 1;
-                self.lost_broken += scene.shape(scene.job(job).shape) * lost;
-            }
-            _ => {}
+        if let Fact::Preempted { job, lost, .. } = *fact {
+            let tier = if scene.life(job).charged { &mut self.allocated } else { &mut self.unallocated };
+            tier.events += 1;
+            tier.lost += scene.shape(scene.job(job).shape) * lost;
         }
     }
 
@@ -72,7 +62,6 @@ impl Metric for Stops {
         if 0 < life.preemptions {
             self.per_job.push(f64::from(life.preemptions));
         }
-        self.broken_jobs += u64::from(0 < life.failures);
     }
 
     fn close(&mut self, scene: &Scene<'_>, out: &mut Measured) {
@@ -89,7 +78,6 @@ impl Metric for Stops {
             allocated: self.allocated.figures(charged),
             unallocated: self.unallocated.figures(self.held.beyond(charged)),
         };
-        out.failures = Failures { events: self.broken, jobs: self.broken_jobs, lost: self.lost_broken };
     }
 }
 

@@ -105,6 +105,8 @@ fn case_of(jobs: &[AnyJob], failure: Option<(u64, u64)>, drains: &[(u64, u32)], 
         measured: None,
         lookback: Case::LOOKBACK,
         session_classes: Case::session_classes(),
+        failures: None,
+        power: Default::default(),
     }
 }
 

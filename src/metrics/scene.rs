@@ -263,6 +263,13 @@ impl<'a> Scene<'a> {
         self.case.users.as_ref().is_some_and(|users| users.is_placeholder(job.class))
     }
 
+    /// How many GPUs of a node are down, with it or by themselves.
+    pub fn gpus_down(&self, node: NodeId) -> u8 {
+        let gpus = self.case.cluster.nodes[node.index()].gpus;
+        let machine = &self.machines[node.index()];
+        if machine.down { gpus } else { gpus.min(machine.broken.count_ones() as u8) }
+    }
+
     pub(super) fn set_time(&mut self, at: SimTime) {
         self.at = at;
     }
@@ -337,8 +344,7 @@ impl<'a> Scene<'a> {
             }
             Fact::NodeChanged { node, state } => {
                 self.set_health(node, |machine| match state {
-                    NodeState::Up => (machine.down, machine.broken) = (false, 0),
-                    NodeState::Draining => machine.down = false,
+                    NodeState::Up | NodeState::Draining => machine.down = false,
                     NodeState::Down => machine.down = true,
                 });
             }

@@ -84,6 +84,7 @@ pub(super) fn parts(summary: &Summary, reader: Reader) -> Vec<Part> {
     if !summary.settings.is_empty() {
         parts.push(Part::Text(format!("With {}.", summary.settings.join(", "))));
     }
+    parts.extend(say.acceleration());
     let (inflation, still) = (say.is_inflation(), !say.anyone_waited());
     if inflation {
         parts.extend(say.inflation());
@@ -109,6 +110,8 @@ pub(super) fn parts(summary: &Summary, reader: Reader) -> Vec<Part> {
     }
     parts.extend(say.fragments());
     parts.extend(say.preemption());
+    parts.extend(say.failures());
+    parts.extend(say.energy());
     parts.extend(say.drains());
     parts.extend(say.promises());
     parts.extend(say.sessions());

@@ -186,6 +186,11 @@ const fn less(key: &'static str, label: &'static str, about: &'static str, unit:
     info(key, label, about, unit, read, Direction::LowerIsBetter)
 }
 
+/// A small share of which less is better: a tenth of a percentage point matters (our choice).
+const fn fine(key: &'static str, label: &'static str, about: &'static str, read: Read) -> FigureInfo {
+    FigureInfo { floor: Floor { absolute: 0.001, relative: 0.0 }, ..less(key, label, about, Unit::Hundredths, read) }
+}
+
 /// A figure of which more is better.
 const fn more(key: &'static str, label: &'static str, about: &'static str, unit: Unit, read: Read) -> FigureInfo {
     info(key, label, about, unit, read, Direction::HigherIsBetter)
@@ -228,6 +233,7 @@ const FIGURES: &[FigureInfo] = &[
     less("jct_s.p90", "JCT p90", "Submission to completion: 90th percentile.", Seconds, JCT),
     less("bounded_slowdown.mean", "slowdown mean", "Bounded slowdown: mean.", Ratio, SLOWDOWN),
     less("bounded_slowdown.p90", "slowdown p90", "Bounded slowdown: 90th percentile.", Ratio, SLOWDOWN),
+    less("bounded_slowdown.p95", "slowdown p95", "Bounded slowdown: 95th percentile.", Ratio, SLOWDOWN),
     less("by_class.*.wait_s.mean", "* wait mean", "Time in the queue of one class: mean.", Seconds, CLASS_WAIT),
     less("by_class.*.wait_s.p90", "* wait p90", "Time in the queue of one class: 90th percentile.", Seconds, CLASS_WAIT),
     less("by_class.*.wait_s.p99", "* wait p99", "Time in the queue of one class: 99th percentile.", Seconds, CLASS_WAIT),
@@ -248,13 +254,26 @@ const FIGURES: &[FigureInfo] = &[
     less("preemption.per_1000_gpu_h", "per 1000 GPU h", "The same per 1000 GPU hours held.", Ratio, Number(|run, _| run.preemption.per_1000_gpu_h)),
     less("preemption.lost_gpu_h", "lost GPU h", "Work thrown away by preemption.", GpuHours, Number(|run, _| run.preemption.lost_gpu_h)),
     less("failures.lost_gpu_h", "lost by failures GPU h", "Work lost with a node or GPU.", GpuHours, Number(|run, _| run.failures.lost_gpu_h)),
+    less("failures.events", "attempts lost", "Attempts lost with a node or GPU.", Count, Number(|run, _| Some(run.failures.events as f64))),
+    less("failures.gpu_failures", "GPU failures", "GPUs that failed without their node.", Count, Number(|run, _| Some(run.failures.gpu_failures as f64))),
+    fine("failures.per_attempt", "lost of attempts", "Attempts lost with a node or GPU, of those that started.", Number(|run, _| run.failures.per_attempt)),
+    less("failures.per_1000_gpu_h", "lost per 1000 GPU h", "Attempts lost with a node or GPU per 1000 GPU hours held.", Ratio, Number(|run, _| run.failures.per_1000_gpu_h)),
+    fine("failures.downtime", "downtime", "Time of GPUs that were down, of all GPU time.", Number(|run, _| run.failures.downtime)),
+    less("failures.jobs_failed", "failed jobs", "Jobs that failed and were not tried again.", Count, Number(|run, _| Some(run.failures.jobs_failed as f64))),
+    less("energy.kwh", "kWh", "What the GPUs drew.", Ratio, Number(|run, _| run.energy.as_ref()?.kwh)),
+    less("energy.idle_kwh", "idle kWh", "What GPUs without a task drew.", Ratio, Number(|run, _| run.energy.as_ref()?.idle_kwh)),
+    less("energy.wasted_kwh", "wasted kWh", "What was drawn for work that was lost.", Ratio, Number(|run, _| run.energy.as_ref()?.wasted_kwh)),
+    less("energy.kwh_per_gpu_h", "kWh per GPU h", "What the GPUs drew by GPU hour of completed work.", Ratio, Number(|run, _| run.energy.as_ref()?.kwh_per_gpu_h)),
     more("occupancy", "occupancy", "Held over healthy GPU time.", Percent, Number(|run, _| run.occupancy)),
     more("utilization", "utilization", "What devices did over what was held.", Percent, Number(|run, _| run.utilization)),
     more("goodput_gpu_h", "goodput GPU h", "Work of completed jobs.", GpuHours, Number(|run, _| run.goodput_gpu_h)),
     more("jobs.completed", "completed", "Jobs completed.", Count, Number(|run, _| Some(run.jobs.completed as f64))),
     less("jobs.missed_deadlines", "missed deadlines", "Jobs that did not start by their deadline.", Count, Number(|run, _| Some(run.jobs.missed_deadlines as f64))),
+    more("completion_rate", "completed share", "Jobs completed of those submitted.", Percent, Number(|run, _| run.completion_rate)),
+    less("deadlines.share", "missed deadlines share", "Jobs that did not start by their deadline, of those that have one.", Percent, Number(|run, _| run.deadlines.as_ref()?.share)),
     less("fragmentation.ratio", "fragmentation", "Free GPUs that the task mix cannot use, of free GPUs.", Percent, Number(|run, _| run.fragmentation.ratio)),
     less("fragmentation.amount", "fragments", "The same, of all GPUs.", Percent, Number(|run, _| run.fragmentation.amount)),
+    less("fragmentation.stranded", "stranded", "Free GPUs that the task mix cannot use, of free GPUs, while anyone waits.", Percent, Number(|run, _| run.fragmentation.stranded)),
     more("interruptible_gpus.p10", "interruptible GPUs p10", "GPUs that could be had at one moment: a tenth of the time at most this.", Count, Number(|run, _| run.interruptible_gpus.p10)),
     less("queue_max", "longest queue", "The longest queue before a pass.", Count, Number(|run, _| Some(run.queue_max as f64))),
     less("makespan_s", "makespan", "First submission to last completion.", Seconds, Number(|run, _| run.makespan_s)),
@@ -274,7 +293,7 @@ pub(super) fn worst_account(run: &RunSummary) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::super::tests::summary;
-    use super::super::{DrainsSummary, SessionsSummary};
+    use super::super::{DeadlinesSummary, DrainsSummary, EnergySummary, SessionsSummary};
     use super::*;
     use serde_json::Value;
 
@@ -286,6 +305,10 @@ mod tests {
             let empty_s = SpreadSummary { p90: Some(7.0), at_least: vec!["p90".into()], ..SpreadSummary::default() };
             run.drains = Some(DrainsSummary { empty_s, human_repairs: 3, ..DrainsSummary::default() });
             run.sessions = Some(SessionsSummary { interruptions: 4, ..SessionsSummary::default() });
+            let (some, share) = (Some(5.0 + row as f64), Some(0.25));
+            run.energy = Some(EnergySummary { kwh: some, idle_kwh: some, wasted_kwh: some, kwh_per_gpu_h: some });
+            run.deadlines = Some(DeadlinesSummary { jobs: 8, missed: 2, share });
+            run.fragmentation.stranded = share;
         }
         summary
     }

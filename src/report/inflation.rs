@@ -54,7 +54,8 @@ pub(super) fn fragmentation(it: &Measured) -> FragmentationSummary {
     let it = &it.fragmentation;
     let classes = it.classes.map(round);
     let any = classes.iter().any(Option::is_some);
-    FragmentationSummary { ratio: round(it.ratio), amount: round(it.amount), classes: any.then(|| FragmentClasses::new(classes)) }
+    let (ratio, amount, stranded) = (round(it.ratio), round(it.amount), round(it.stranded));
+    FragmentationSummary { ratio, amount, stranded, classes: any.then(|| FragmentClasses::new(classes)) }
 }
 
 /// The curves.

@@ -1,6 +1,7 @@
 //! The hash of what runs were given, so that only like is compared with like. The policy and its contract have no part in it.
 
 use crate::cluster::Shape;
+use crate::cluster::power::PowerSpec;
 use crate::engine::Case;
 use crate::units::SimTime;
 use crate::workload::{Curve, Extra, Workload};
@@ -30,6 +31,16 @@ pub fn inputs(cases: &[&Case]) -> String {
         sink.number(from.as_millis());
         sink.number(until.as_millis());
         sink.number(case.seed);
+        // What few cases have is told apart by its debug form, which names every field.
+        if let Some(failures) = case.failures {
+            sink.text(&format!("{failures:?}"));
+        }
+        if case.power != PowerSpec::default() {
+            sink.text(&format!("{:?}", case.power));
+        }
+        if case.engine.drop_on_deadline {
+            sink.text("drop_on_deadline");
+        }
     }
     sink.flush();
     format!("blake3:{}", sink.hasher.finalize().to_hex())
@@ -160,6 +171,9 @@ fn cluster(sink: &mut Sink, case: &Case) {
     for model in &cluster.models {
         [model.speed, model.watts_idle, model.watts_full, model.billing].into_iter().for_each(|value| sink.float(value));
         sink.number(model.memory_mib);
+        if model.failure_factor != 1.0 {
+            sink.float(model.failure_factor);
+        }
     }
     // What is planned is small and rarely there; its debug form names every field.
     sink.text(&format!("{:?}", (&cluster.health, &cluster.windows, &cluster.demand)));
@@ -168,6 +182,7 @@ fn cluster(sink: &mut Sink, case: &Case) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::FailureSpec;
     use crate::ledger::story::preemption;
     use crate::units::SimSpan;
 
@@ -193,6 +208,12 @@ mod tests {
         assert_ne!(inputs(&[&other]), hash);
         let mut other = case.clone();
         other.engine.until = Some(SimTime::from_secs(5));
+        assert_ne!(inputs(&[&other]), hash);
+        let failing = |accel| Case { failures: Some(FailureSpec { accel, ..FailureSpec::default() }), ..case.clone() };
+        assert_ne!(inputs(&[&failing(1.0)]), hash);
+        assert_ne!(inputs(&[&failing(1.0)]), inputs(&[&failing(200.0)]));
+        let mut other = case.clone();
+        other.power.load = crate::cluster::power::GpuLoad::Use;
         assert_ne!(inputs(&[&other]), hash);
     }
 }

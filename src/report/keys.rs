@@ -1,6 +1,7 @@
 //! The objects within `summary.json`, key by key. Keys are added, never renamed; what was added since a file was written reads as absent.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Jobs by outcome; the outcomes add up to `submitted`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -207,15 +208,79 @@ pub struct WindowCliffSummary {
     pub autocorrelation: Option<f64>,
 }
 
-/// Attempts lost with a node or GPU.
+/// What failed, and what was lost with it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FailureSummary {
-    /// How often.
+    /// Attempts lost with a node or GPU.
     pub events: u64,
     /// How many jobs at least once.
     pub jobs: u64,
     /// Work thrown away.
     pub lost_gpu_h: Option<f64>,
+    /// Factor on the rates at which GPUs fail by themselves; absent if they do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accel: Option<f64>,
+    /// GPUs that failed without their node, each time counted.
+    #[serde(default)]
+    pub gpu_failures: u64,
+    /// Attempts that started.
+    #[serde(default)]
+    pub attempts: u64,
+    /// Attempts lost, of those that started.
+    #[serde(default)]
+    pub per_attempt: Option<f64>,
+    /// Attempts lost per 1000 GPU hours held.
+    #[serde(default)]
+    pub per_1000_gpu_h: Option<f64>,
+    /// Time of GPUs that were down, with their node or by themselves.
+    #[serde(default)]
+    pub down_gpu_h: Option<f64>,
+    /// The same, of all GPU time.
+    #[serde(default)]
+    pub downtime: Option<f64>,
+    /// Jobs that failed and were not tried again.
+    #[serde(default)]
+    pub jobs_failed: u64,
+    /// By model; absent where GPUs are of one model, or none was down.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub by_model: BTreeMap<String, ModelFailureSummary>,
+}
+
+/// What failed of one model of GPUs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ModelFailureSummary {
+    /// How many there are.
+    pub gpus: u64,
+    /// Those that failed without their node, each time counted.
+    pub gpu_failures: u64,
+    /// Attempts lost with a node or GPU of it.
+    pub events: u64,
+    /// Time that GPUs of it were down.
+    pub down_gpu_h: Option<f64>,
+}
+
+/// What the GPUs drew.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EnergySummary {
+    /// In all.
+    pub kwh: Option<f64>,
+    /// By GPUs that were up and had no task.
+    pub idle_kwh: Option<f64>,
+    /// For work that was lost.
+    pub wasted_kwh: Option<f64>,
+    /// All, by GPU hour of the work of completed jobs.
+    pub kwh_per_gpu_h: Option<f64>,
+}
+
+/// Start deadlines of measured jobs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DeadlinesSummary {
+    /// Jobs that have one.
+    pub jobs: u64,
+    /// Those that did not start by it.
+    pub missed: u64,
+    /// The same as a share.
+    pub share: Option<f64>,
 }
 
 /// Free GPUs that the task mix cannot use.
@@ -225,6 +290,9 @@ pub struct FragmentationSummary {
     pub ratio: Option<f64>,
     /// Of all GPUs.
     pub amount: Option<f64>,
+    /// Of free GPUs while anyone waits, in the mean over that time.
+    #[serde(default)]
+    pub stranded: Option<f64>,
     /// Shares of free GPU time; absent without GPU tasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classes: Option<FragmentClasses>,

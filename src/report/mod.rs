@@ -8,6 +8,7 @@ mod comparison;
 mod content;
 mod differences;
 mod error;
+mod failures;
 mod fidelity;
 mod figures;
 mod humane;
@@ -35,9 +36,9 @@ pub use humane::duration;
 pub use inflation::{InflationEndSummary, InflationSummary};
 pub use inputs::inputs;
 pub use keys::{
-    AccountSummary, ClassSummary, DeliveredBySummary, DrainsSummary, EngineSummary, FailureSummary, FidelitySummary,
-    FragmentClasses, FragmentationSummary, JobsSummary, LevelsSummary, PerJobSummary, PreemptionSummary, PromisesSummary,
-    SessionsSummary, SpreadSummary, TierSummary, WindowCliffSummary,
+    AccountSummary, ClassSummary, DeadlinesSummary, DeliveredBySummary, DrainsSummary, EnergySummary, EngineSummary,
+    FailureSummary, FidelitySummary, FragmentClasses, FragmentationSummary, JobsSummary, LevelsSummary, ModelFailureSummary,
+    PerJobSummary, PreemptionSummary, PromisesSummary, SessionsSummary, SpreadSummary, TierSummary, WindowCliffSummary,
 };
 pub use parquet::{Values as TableColumn, write_frame, write_tables};
 pub use render::{set_markdown, set_terminal, summary_md, terminal};

@@ -6,9 +6,9 @@ use super::behaviour::{BehaviourSummary, TopLevelSummary};
 use super::comparison::{ComparisonSummary, Waits, compare};
 use super::inflation::InflationSummary;
 use super::keys::{
-    AccountSummary, ClassSummary, DeliveredBySummary, DrainsSummary, EngineSummary, FailureSummary, FidelitySummary,
-    FragmentationSummary, JobsSummary, LevelsSummary, PerJobSummary, PreemptionSummary, PromisesSummary, SessionsSummary,
-    SpreadSummary, TierSummary, WindowCliffSummary,
+    AccountSummary, ClassSummary, DeadlinesSummary, DeliveredBySummary, DrainsSummary, EnergySummary, EngineSummary,
+    FailureSummary, FidelitySummary, FragmentationSummary, JobsSummary, LevelsSummary, PerJobSummary, PreemptionSummary,
+    PromisesSummary, SessionsSummary, SpreadSummary, TierSummary, WindowCliffSummary,
 };
 use crate::compare::Seeded;
 use crate::engine::Counters;
@@ -117,7 +117,7 @@ pub struct RunSummary {
     pub outstanding: Option<f64>,
     /// `delivered_of_owed` with other caps.
     pub delivered_of_owed_by: DeliveredBySummary,
-    /// Attempts lost with a node or GPU.
+    /// What failed, and what was lost with it.
     pub failures: FailureSummary,
     /// Simulated against observed waits; null if the trace holds no starts.
     pub fidelity: Option<FidelitySummary>,
@@ -145,6 +145,15 @@ pub struct RunSummary {
     /// Times promised to jobs that wait; null if there were none.
     #[serde(default)]
     pub promises: Option<PromisesSummary>,
+    /// Jobs completed of those submitted.
+    #[serde(default)]
+    pub completion_rate: Option<f64>,
+    /// Start deadlines; null if no measured job has one.
+    #[serde(default)]
+    pub deadlines: Option<DeadlinesSummary>,
+    /// What the GPUs drew; null where watts of a model are not known.
+    #[serde(default)]
+    pub energy: Option<EnergySummary>,
 }
 
 impl Summary {
@@ -286,7 +295,7 @@ impl RunSummary {
                 hour: round(it.delivered_of_owed.by_hour),
                 uncapped: round(it.delivered_of_owed.uncapped),
             },
-            failures: FailureSummary { events: it.failures.events, jobs: it.failures.jobs, lost_gpu_h: hours(it.failures.lost) },
+            failures: super::failures::failures(it),
             fidelity: it.fidelity.as_ref().map(fidelity),
             by_size: groups(&it.by_size),
             interruptible_gpus: levels(&it.interruptible),
@@ -321,6 +330,9 @@ impl RunSummary {
                 open: promises.open,
                 late_s: spread(&promises.late),
             }),
+            completion_rate: round(it.completion_rate),
+            deadlines: super::failures::deadlines(it),
+            energy: super::failures::energy(it),
         }
     }
 }

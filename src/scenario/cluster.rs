@@ -123,7 +123,7 @@ pub fn models(cluster: Option<&Filled>, catalog: &Catalog, faults: &mut Faults) 
             watts_idle: table.knobs.opt_float("watts_idle").unwrap_or(known.watts_idle),
             watts_full: table.knobs.opt_float("watts_full").unwrap_or(known.watts_full),
             billing: table.knobs.float("billing"),
-            failure_factor: 1.0,
+            failure_factor: table.knobs.opt_float("failure_factor").unwrap_or(known.failure_factor),
         };
     }
     models

@@ -20,6 +20,8 @@ pub const SCENARIO: Form = Form {
     parts: &[
         ("run", Part::One(&RUN)),
         ("engine", Part::One(&ENGINE)),
+        ("failures", Part::One(&super::failures::FAILURES)),
+        ("power", Part::One(&super::failures::POWER)),
         ("contract", Part::One(&CONTRACT)),
         ("cluster", Part::One(&CLUSTER)),
         ("accounts", Part::One(&ACCOUNTS)),
@@ -86,6 +88,12 @@ const ENGINE: Form = Form::of(
             Kind::SPAN,
             "8h",
         ),
+        Knob::new(
+            "drop_on_deadline",
+            "whether a job that has not started by its start deadline is withdrawn, as its user would",
+            Kind::Bool,
+            "false",
+        ),
     ],
 );
 
@@ -150,6 +158,11 @@ const MODEL: Form = Form {
             )
             .unit("W"),
             Knob::new("billing", "weight in billing", NOT_NEGATIVE, "1"),
+            Knob::optional(
+                "failure_factor",
+                "how often it is believed to fail, relative to the reference; unset: that of a well-known model of this name, else 1",
+                Kind::Float { min: 0.0, max: 1e6 },
+            ),
         ],
     )
 };

@@ -1,8 +1,9 @@
 //! A whole scenario: loading, and the case of each seed.
 
-use super::{Folders, accounts, cluster, drains, fit, form, gate, policies, settings, work};
+use super::{Folders, accounts, cluster, drains, failures, fit, form, gate, policies, settings, work};
 use crate::cluster::ClusterSpec;
-use crate::engine::{Case, Contract, EngineSpec};
+use crate::cluster::power::PowerSpec;
+use crate::engine::{Case, Contract, EngineSpec, FailureSpec};
 use crate::error::{Error, Problem, problems};
 use crate::form::{Fault, Faults, Filled, Node, Place, Setting, check};
 use crate::fragment::TaskMix;
@@ -47,6 +48,8 @@ pub struct Scenario {
     plan: accounts::Plan,
     contract: Contract,
     engine: EngineSpec,
+    failures: Option<FailureSpec>,
+    power: PowerSpec,
     measured: settings::Measured,
     drains: Option<drains::Drains>,
     lookback: SimSpan,
@@ -194,6 +197,8 @@ impl Scenario {
             share_changes,
             contract: self.contract,
             engine: self.engine,
+            failures: self.failures,
+            power: self.power,
             seed,
         })
     }
@@ -221,6 +226,7 @@ impl Loader {
         spec.models = cluster::models(file.part("cluster"), &self.catalog, &mut self.faults);
         let (policies, seed, seeds, until) = self.run(file.part("run"));
         let measured = settings::Measured::read(file.part("run"), &mut self.faults);
+        let failures = failures::failures(file.part("failures"), &mut self.faults);
         let drains = drains::read(file, &spec, until, &mut self.faults);
         let (lookback, session_classes) = settings::figures(file.part("run"));
         let mut notes = std::mem::take(&mut self.notes);
@@ -251,6 +257,8 @@ impl Loader {
             plan,
             contract,
             engine: settings::engine(file.part("engine"), until),
+            failures,
+            power: failures::power(file.part("power")),
             measured,
             drains,
             lookback,

@@ -20,6 +20,7 @@ pub fn engine(table: Option<&Filled>, until: Option<SimSpan>) -> EngineSpec {
         retries: knobs.opt_int("retries").map_or(u32::MAX, |it| it as u32),
         repair: knobs.opt_span("repair"),
         human_after: knobs.span("human_after"),
+        drop_on_deadline: knobs.flag("drop_on_deadline"),
         until,
     }
 }

@@ -88,6 +88,9 @@ pub fn apply(
         estimate(job, shaping.estimate, seed, row as u64);
         defaults(job, shaping);
     }
+    if let Some((factor, floor)) = shaping.start_deadline {
+        set_deadlines(&mut workload, factor, floor);
+    }
     report.after = workload.jobs.len() as u64;
     report.load_after = load::offered_load(&workload, catalog, capacity);
     Ok((workload, report))
@@ -184,6 +187,19 @@ fn defaults(job: &mut Job, shaping: &Shaping) {
     }
     if job.restart_cost == SimSpan::ZERO {
         job.restart_cost = shaping.restart_cost.unwrap_or(SimSpan::ZERO);
+    }
+}
+
+/// Gives jobs without a start deadline one. Jobs that never leave get the least span: they have no run time.
+fn set_deadlines(workload: &mut Workload, factor: f64, floor: SimSpan) {
+    let Workload { jobs, extras, .. } = workload;
+    for job in jobs {
+        if job.extra == Job::PLAIN {
+            job.extra = extras.len() as u32;
+            extras.push(Extra::default());
+        }
+        let after = if job.work < ENDLESS { scaled(job.work, factor).max(floor) } else { floor };
+        extras[job.extra as usize].start_deadline.get_or_insert(job.submit.after(after));
     }
 }
 

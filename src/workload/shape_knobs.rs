@@ -56,6 +56,18 @@ pub const KNOBS: &[Knob] = &[
     Knob::optional("resumable", "whether preempted attempts can be continued, for all jobs", Kind::Bool),
     Knob::optional("checkpoint", "checkpoint interval of jobs that have none", Kind::SPAN),
     Knob::optional("restart_cost", "restart cost of jobs that have none", Kind::SPAN),
+    Knob::optional(
+        "start_deadline_factor",
+        "gives jobs that have no start deadline one this many run times after their submission, and at least `start_deadline_floor` (0.5 if \
+         only that is set; our choice)",
+        Kind::Float { min: 0.0, max: 1e6 },
+    ),
+    Knob::optional(
+        "start_deadline_floor",
+        "gives jobs that have no start deadline one, by `start_deadline_factor`, but at least this long after their submission (300s if only \
+         the factor is set; our choice)",
+        Kind::SPAN,
+    ),
 ];
 
 const SCALE: Kind = Kind::Float { min: 1e-6, max: 1e6 };
@@ -107,6 +119,8 @@ pub struct Shaping {
     pub(super) resumable: Option<bool>,
     pub(super) checkpoint: Option<SimSpan>,
     pub(super) restart_cost: Option<SimSpan>,
+    /// What start deadlines are given by: run times after submission, and the least span.
+    pub(super) start_deadline: Option<(f64, SimSpan)>,
 }
 
 impl From<&Knobs> for Shaping {
@@ -142,6 +156,10 @@ impl From<&Knobs> for Shaping {
             },
             checkpoint: knobs.opt_span("checkpoint"),
             restart_cost: knobs.opt_span("restart_cost"),
+            start_deadline: match (knobs.opt_float("start_deadline_factor"), knobs.opt_span("start_deadline_floor")) {
+                (None, None) => None,
+                (factor, floor) => Some((factor.unwrap_or(0.5), floor.unwrap_or(SimSpan::from_secs(300)))),
+            },
         }
     }
 }

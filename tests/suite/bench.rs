@@ -2,7 +2,7 @@
 
 use schedlab::accounts::AccountTree;
 use schedlab::cluster::{ClusterSpec, ModelSpec, NodeSpec, Shape, TaskRequest};
-use schedlab::engine::{Case, Contract, EngineSpec, Outcome, Undeclared, Unwatched, run};
+use schedlab::engine::{Case, Contract, EngineSpec, FailureSpec, Outcome, Undeclared, Unwatched, run};
 use schedlab::facts::Fact;
 use schedlab::ids::{AccountId, JobId, ModelId, PoolId};
 use schedlab::policy::{PolicySpec, Stage};
@@ -17,6 +17,7 @@ pub struct Bench {
     pub cluster: ClusterSpec,
     pub workload: Workload,
     pub engine: EngineSpec,
+    pub failures: Option<FailureSpec>,
     pub per_task: u8,
     /// Each account's name, the row of the one above and its share; none: one for each that jobs name, all alike.
     pub accounts: Vec<(&'static str, Option<u32>, f64)>,
@@ -28,7 +29,7 @@ impl std::fmt::Debug for Bench {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let nodes: Vec<(u8, u16)> = self.cluster.nodes.iter().map(|node| (node.gpus, node.model.0)).collect();
         writeln!(f, "nodes {nodes:?} {:?} {:?}", self.engine, self.contract)?;
-        writeln!(f, "health {:?}", self.cluster.health)?;
+        writeln!(f, "health {:?} {:?}", self.cluster.health, self.failures)?;
         for (row, job) in self.workload.jobs.iter().enumerate() {
             let groups = &self.catalog.shapes.rows()[job.shape.index()].groups;
             let tasks: Vec<String> = groups
@@ -79,6 +80,7 @@ impl Bench {
             cluster,
             workload: Workload::default(),
             engine: EngineSpec::default(),
+            failures: None,
             per_task: gpus,
             accounts: Vec::new(),
             contract: Contract { undeclared: Undeclared::Allocated, ..Contract::default() },
@@ -162,6 +164,8 @@ impl Bench {
             measured: None,
             lookback: Case::LOOKBACK,
             session_classes: Case::session_classes(),
+            failures: self.failures,
+            power: Default::default(),
         }
     }
     pub fn run(&self, policy: &PolicySpec) -> Outcome {
