@@ -6,6 +6,7 @@ mod accounts;
 pub mod chosen;
 mod cluster;
 mod drains;
+pub mod evolve;
 mod fit;
 mod form;
 pub mod gate;
