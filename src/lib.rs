@@ -16,6 +16,7 @@ pub mod compare;
 pub mod drive;
 pub mod engine;
 pub mod error;
+pub mod evolve;
 pub mod facts;
 pub mod form;
 pub mod fragment;

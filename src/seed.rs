@@ -27,6 +27,8 @@ pub enum Purpose {
     Resample = 10,
     /// Which value of a range a sampled grid takes.
     Hypercube = 11,
+    /// How a population evolves.
+    Evolution = 20,
 }
 
 /// SplitMix64's finaliser (Steele, Lea, Flood 2014): a bijection of 64 bits that passes avalanche tests.

@@ -23,6 +23,8 @@ pub enum Command {
     Sweep(Box<SweepArgs>),
     /// Compare a scenario with a baseline, limit by limit, and fail if a change of policy made a figure worse
     Check(CheckArgs),
+    /// Look for better values of a policy's knobs by a genetic algorithm, under a guardrail
+    Evolve(EvolveArgs),
     /// Look at a trace, convert it, or make one
     Trace(TraceArgs),
     /// List what is there to choose from, with knobs and defaults
@@ -205,6 +207,37 @@ pub struct CheckArgs {
 pub enum Annotations {
     /// GitHub Actions
     Github,
+}
+
+/// Arguments of `evolve`.
+#[derive(Debug, ClapArgs)]
+pub struct EvolveArgs {
+    /// The scenario file; its `[evolve]` says what evolves, for what cost
+    pub scenario: PathBuf,
+    /// The policy file to write; its checkpoint is FILE.evolve
+    #[arg(long, value_name = "FILE", required_unless_present = "dry_run")]
+    pub out: Option<PathBuf>,
+    /// Go on with an evolution that was begun
+    #[arg(long)]
+    pub resume: bool,
+    /// Replace what is there
+    #[arg(long)]
+    pub force: bool,
+    /// A key of the scenario or of the policies, dotted, and its value, such as `evolve.generations=10`; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub settings: Vec<String>,
+    /// Draw cost and bound over generations as SVG
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
+    /// Check everything, say how large it is and how long it may take, and run nothing else
+    #[arg(long)]
+    pub dry_run: bool,
+    /// No progress and no notes
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Runs at a time [default: the number of cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
 }
 
 /// Arguments of `trace`.

@@ -6,6 +6,7 @@ mod args;
 mod batch;
 mod check;
 mod completions;
+mod evolve;
 mod list;
 mod output;
 mod progress;
@@ -42,6 +43,7 @@ fn dispatch(args: Args) -> Result<(), Error> {
         args::Command::Run(it) => run::run(&it),
         args::Command::Sweep(it) => sweep::sweep(&it),
         args::Command::Check(it) => check::check(&it),
+        args::Command::Evolve(it) => evolve::evolve(&it),
         args::Command::Trace(it) => trace::trace(&it),
         args::Command::List(it) => list::list(it.what),
         args::Command::Schema(it) => schema::schema(it.what),

@@ -39,6 +39,17 @@ impl Bars {
         });
         Tally { bar, start: now(), events: AtomicU64::new(0) }
     }
+    /// A course of runs side by side of which some turn out not to be needed.
+    pub fn course(&self, runs: u64) -> Course {
+        let bar = self.all.as_ref().map(|all| {
+            let bar = all.add(ProgressBar::new(runs));
+            let template = "{bar:24} {pos}/{len} runs  {msg}  {eta} left";
+            bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar.tick();
+            bar
+        });
+        Course { bar }
+    }
     /// Prints a note on stderr, above the bars.
     pub fn note(&self, text: &str) {
         match &self.all {
@@ -68,6 +79,38 @@ impl Tally {
         if let Some(bar) = &self.bar {
             bar.set_message(format!("{:.0} events/s", all as f64 / self.start.elapsed().as_secs_f64().max(1e-3)));
             bar.inc(1);
+        }
+    }
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// Counts runs that are over, or not needed.
+pub struct Course {
+    bar: Option<ProgressBar>,
+}
+
+impl Course {
+    /// One more run is over.
+    pub fn one(&self) {
+        if let Some(bar) = &self.bar {
+            bar.inc(1);
+        }
+    }
+    /// So many runs are not needed.
+    pub fn spared(&self, runs: u64) {
+        if let Some(bar) = &self.bar {
+            bar.set_length(bar.length().unwrap_or(0).saturating_sub(runs));
+        }
+    }
+    /// How far it is.
+    pub fn say(&self, text: String) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(text);
         }
     }
     /// Takes the bar away.

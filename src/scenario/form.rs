@@ -28,6 +28,7 @@ pub const SCENARIO: Form = Form {
         ("workload", Part::One(&WORKLOAD)),
         ("job", Part::Many(&JOB)),
         ("gate", Part::One(&GATE)),
+        ("evolve", Part::One(&super::evolve::EVOLVE)),
     ],
     free: None,
 };

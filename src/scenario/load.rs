@@ -1,6 +1,6 @@
 //! A whole scenario: loading, and the case of each seed.
 
-use super::{Folders, accounts, cluster, drains, failures, fit, form, gate, policies, settings, work};
+use super::{Folders, accounts, cluster, drains, evolve, failures, fit, form, gate, policies, settings, work};
 use crate::cluster::ClusterSpec;
 use crate::cluster::power::PowerSpec;
 use crate::engine::{Case, Contract, EngineSpec, FailureSpec};
@@ -37,6 +37,8 @@ pub struct Scenario {
     pub notes: Vec<String>,
     /// What a change of policy may do to the figures.
     pub gate: gate::Gate,
+    /// Which knobs are to be evolved, if the file says so.
+    pub evolve: Option<evolve::Evolve>,
     /// Where the files that it names lie.
     pub folders: Folders,
     base: Catalog,
@@ -235,6 +237,7 @@ impl Loader {
         self.check_scaling(file);
         let shuffle = self.shuffle(file);
         let gate = gate::read(file, &mut self.faults);
+        let evolve = evolve::read(file, &self.folders, &mut self.faults);
         let contract =
             file.part("contract").map_or_else(Contract::default, |it| settings::contract(&it.knobs, Contract::default()));
         let mut all = problems(self.faults);
@@ -248,6 +251,7 @@ impl Loader {
             seeds,
             notes,
             gate,
+            evolve,
             folders: self.folders,
             base: self.catalog,
             cluster: Arc::new(spec),

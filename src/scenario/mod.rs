@@ -7,6 +7,7 @@ pub mod chosen;
 mod cluster;
 mod drains;
 mod failures;
+pub mod evolve;
 mod fit;
 mod form;
 pub mod gate;

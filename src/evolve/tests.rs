@@ -1,0 +1,1 @@
+//! Tests of the search as a whole, on costs that need no run.
