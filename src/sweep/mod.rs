@@ -14,10 +14,12 @@ mod file;
 mod folder;
 mod outcome;
 mod page;
+mod partial;
 mod plan;
 mod request;
 mod rows;
 mod sample;
+mod sealed;
 mod shared;
 
 pub use answers::{Best, Confirmed, Mean};
