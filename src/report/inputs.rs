@@ -208,7 +208,13 @@ mod tests {
             |it| it.session_classes = Arc::new(["debug".to_owned()]),
             |it| it.lookback = SimSpan::HOUR,
             |it| it.mix = Some(Arc::default()),
-            |it| it.share_changes.push(crate::engine::ShareChange { at: SimTime::ZERO, account: crate::ids::AccountId(0), share: 0.5 }),
+            |it| {
+                it.share_changes.push(crate::engine::ShareChange {
+                    at: SimTime::ZERO,
+                    account: crate::ids::AccountId(0),
+                    share: 0.5,
+                })
+            },
         ];
         for (row, change) in changes.iter().enumerate() {
             let mut other = case.clone();

@@ -110,7 +110,8 @@ impl Folder {
     pub fn find(dir: &Path) -> Result<(Folder, Grid), Error> {
         let folder = Folder { dir: dir.to_path_buf() };
         let shown = dir.display();
-        let again = format!("the command of the sweep with `--resume --out {shown}` writes it again and keeps the parts that fit");
+        let again =
+            format!("the command of the sweep with `--resume --out {shown}` writes it again and keeps the parts that fit");
         let said = match Sealed::<Grid>::read(&dir.join(GRID)) {
             Sealed::Whole(grid) if Grid::ROWS_MAX < grid.size() => {
                 format!("`{shown}` holds {}, more than {} can be", many(grid.size(), "run"), Grid::ROWS_MAX)
@@ -151,9 +152,7 @@ impl Folder {
         let parts = rows.iter().map(|row| self.part_file(&row_name(*row)));
         let own = [GRID].into_iter().chain(RESULTS).map(|name| self.dir.join(name));
         let wrong = own.chain(parts).find(|path| fs::metadata(path).is_ok_and(|it| !it.is_file()));
-        wrong.map_or(Ok(()), |path| {
-            Err(Error::input(format!("`{}` is in the way: it is not a regular file", path.display())))
-        })
+        wrong.map_or(Ok(()), |path| Err(Error::input(format!("`{}` is in the way: it is not a regular file", path.display()))))
     }
 
     /// Refuses a folder without a grid that holds something else, or parts that are not of this one.

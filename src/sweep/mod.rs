@@ -8,14 +8,17 @@
 //! figures.
 
 mod answers;
+mod asked;
 mod axes;
 mod batch;
+mod cells;
 mod file;
 mod folder;
 mod outcome;
 mod page;
 mod partial;
 mod plan;
+mod reader;
 mod request;
 mod rows;
 mod sample;
@@ -23,9 +26,10 @@ mod sealed;
 mod shared;
 
 pub use answers::{Best, Confirmed, Mean};
+pub use asked::Asked;
 pub use axes::{Axis, Range, Values};
 pub use batch::{Batch, Kubernetes, Slurm, job_id, manifest};
-pub use file::SweepFile;
+pub use file::{SAMPLE_MAX, SEEDS_MAX, SweepFile};
 pub use folder::{Folder, Part, PartTiming};
 pub use outcome::Outcome;
 pub use plan::{Arm, Plan, TooMany};

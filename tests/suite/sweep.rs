@@ -3,7 +3,7 @@
 use schedlab::error::Error;
 use schedlab::form::Faults;
 use schedlab::policy::Stage;
-use schedlab::sweep::{Axis, Plan, Request, Shared};
+use schedlab::sweep::{Asked, Axis, Plan, Request, Shared};
 use schedlab::units::SimTime;
 use std::path::PathBuf;
 
@@ -35,7 +35,7 @@ impl Files {
         assert!(faults.is_empty());
         let mut request = Request { scenario: self.path(name).display().to_string(), ..Request::default() };
         more(&mut request);
-        match Plan::make(&request, &axes, 10_000) {
+        match Plan::make(&Asked { request, axes, ..Asked::default() }, 10_000) {
             Ok(Ok(plan)) => Ok(plan),
             Ok(Err(many)) => Err(format!("{} runs", many.rows())),
             Err(Error::Input(problems)) => Err(problems.iter().map(|it| format!("{it}\n")).collect()),
