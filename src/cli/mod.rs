@@ -13,6 +13,7 @@ mod run;
 mod schema;
 mod show;
 mod spread;
+mod submit;
 mod sweep;
 mod trace;
 
