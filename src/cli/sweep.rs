@@ -211,15 +211,19 @@ fn request(args: &SweepArgs, scenario: String) -> (Asked, Faults) {
         }
         let fault = Fault::new(format!("`{option} {said}` is not valid"));
         faults.push(fault.at(&place(option, &said.to_string()), format!("expected a whole number from 1 to {most}")));
-        Some(1)
+        Some(0)
     };
+    let seeds = count("--seeds", args.seeds, SEEDS_MAX).or(file.seeds).filter(|it| *it != 0);
+    // With a size that is wrong, so many points that each value of a list is looked at.
+    let longest = axes.iter().filter_map(Axis::count).max().unwrap_or(1) as u64;
+    let sample = count("--sample", args.sample, SAMPLE_MAX).or(file.sample).map(|it| if it == 0 { longest } else { it });
     let request = Request {
         scenario,
         over: Vec::new(),
         policies,
         settings,
-        seeds: count("--seeds", args.seeds, SEEDS_MAX).or(file.seeds),
-        sample: count("--sample", args.sample, SAMPLE_MAX).or(file.sample),
+        seeds,
+        sample,
         metrics: texts(metrics),
         confirm: !args.no_confirm,
     };

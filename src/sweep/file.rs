@@ -42,7 +42,7 @@ pub struct SweepFile {
     pub metrics: Vec<(String, Place)>,
     /// `seeds`.
     pub seeds: Option<u64>,
-    /// `sample`.
+    /// `sample`; 0 if it is not valid.
     pub sample: Option<u64>,
 }
 
@@ -80,8 +80,8 @@ impl SweepFile {
             }
             None => {}
         }
-        // With a sample whose size is wrong, ranges are right.
-        let sample = count("sample").or(matches!(&root.tree, Tree::Table(it) if it.contains_key("sample")).then_some(1));
+        // Ranges go with a sample, even one whose size is wrong.
+        let sample = count("sample").or(matches!(&root.tree, Tree::Table(it) if it.contains_key("sample")).then_some(0));
         SweepFile { axes, policies, settings, metrics, seeds: count("seeds"), sample }
     }
 }
