@@ -164,9 +164,9 @@ fn no_grid_is_larger_than_a_folder() {
     let mut faults = Faults::new();
     let axes: Vec<Axis> = over.iter().filter_map(|text| Axis::parse(text, &mut faults)).collect();
     let scenario = files.path("recorded.toml").display().to_string();
-    let request = Request { scenario, sample: Some(1 << 40), seeds: Some(1 << 40), ..Request::default() };
+    let request = Request { scenario, sample: Some(1_000_000), seeds: Some(1 << 40), ..Request::default() };
     let found = Plan::make(&Asked { request, axes, ..Asked::default() }, u64::MAX).unwrap();
-    assert_eq!(found.unwrap_err().rows(), 2 << 80);
+    assert_eq!(found.unwrap_err().rows(), 2_000_000 << 40);
 }
 
 #[test]

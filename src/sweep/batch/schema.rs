@@ -35,7 +35,7 @@ fn faults(root: &Value, schema: &Value, value: &Value, at: &str, out: &mut Vec<S
                 faults(root, &root["$defs"][name], value, at, out);
             }
             "type" if !is(says.as_str().unwrap()) => out.push(format!("{at}: {value} is no {says}")),
-            "format" if value.as_i64().is_none_or(|it| i32::try_from(it).is_err()) => {
+            "format" if value.as_i64().is_some_and(|it| i32::try_from(it).is_err()) => {
                 out.push(format!("{at}: {value} is no {says}"))
             }
             "enum" if !says.as_array().unwrap().contains(value) => out.push(format!("{at}: {value} is none of {says}")),
