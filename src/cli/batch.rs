@@ -1,14 +1,13 @@
 //! `schedlab sweep --slurm` and `--kubernetes`: the sweep is checked here, and run elsewhere.
 
 use super::args::SweepArgs;
-use super::output::{print, write_file};
+use super::output::print;
+use super::submit::submit;
 use crate::error::{Error, problems};
-use crate::form::{Fault, Faults};
-use crate::sweep::{Batch, Folder, Grid, Kubernetes, Plan, Slurm, job_id, manifest};
+use crate::form::Faults;
+use crate::sweep::{Batch, Folder, Grid, Kubernetes, Plan, Slurm, manifest};
 use clap::{ArgGroup, Args as ClapArgs};
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 /// What only runs that are done here can have.
 const LOCAL: [&str; 3] = ["shard", "threads", "json"];
@@ -143,99 +142,18 @@ fn slurm(args: &SweepArgs, mut batch: Batch, grid: &Grid, rows: &[usize]) -> Res
     let mut faults = Faults::new();
     sweep.check(&mut faults);
     refuse(faults)?;
-    let out = PathBuf::from(&sweep.batch.out);
-    let asked = sweep.batch.shards;
-    let missing = |folder: &Folder| Batch::shards_of(&folder.missing(grid, rows), asked);
-    if args.batch.dry_run {
-        if let Ok((folder, earlier)) = Folder::find(&out)
-            && args.resume
-            && earlier.same_rows(grid)
-        {
-            sweep.batch.missing = missing(&folder);
-        }
-        return print(&sweep.submission());
+    if !args.batch.dry_run {
+        return submit(sweep, grid, rows, args.resume);
     }
-    let logs = PathBuf::from(sweep.logs());
-    let jobs = logs.join("jobs");
-    still_there(&jobs)?;
-    // What the shards will look for is written now, so that none of them has to.
-    let folder = Folder::open(&out, grid, rows, args.resume)?;
-    sweep.batch.missing = missing(&folder);
-    std::fs::create_dir_all(&logs).map_err(|source| Error::Write { path: logs, source })?;
-    let mut submitted = Vec::new();
-    if let Some(script) = sweep.shards() {
-        submitted.push(submit(&script, &[])?);
-        note_jobs(&jobs, &submitted)?;
+    if let Ok((folder, earlier)) = Folder::find(Path::new(&sweep.batch.out))
+        && args.resume
+        && earlier.same_rows(grid)
+    {
+        sweep.batch.missing = Batch::shards_of(&folder.missing(grid, rows), sweep.batch.shards);
     }
-    let after = submitted.first().map(|id| Slurm::after(id));
-    let merge = submit(&sweep.merge(), after.as_ref().map_or(&[], |it| it.as_slice())).map_err(|error| {
-        let Some(id) = submitted.first() else { return error };
-        let said = format!("the shards are submitted as job {id}, but the job that merges is not");
-        let fault = Fault::new(said).help(format!("`schedlab sweep merge {}` when they are done", out.display()));
-        match error {
-            Error::Input(mut all) => {
-                all.push(Box::new(fault));
-                Error::Input(all)
-            }
-            Error::Write { .. } | Error::Check(_) | Error::Bug(_) => error,
-        }
-    })?;
-    submitted.push(merge.clone());
-    note_jobs(&jobs, &submitted)?;
-    let shards = match submitted.as_slice() {
-        [array, _] => format!("job {array}: {} of {} shards; ", sweep.batch.missing.len(), sweep.batch.shards),
-        _ => "all runs are there; ".into(),
-    };
-    print(&format!("{shards}job {merge} merges {} runs into {}\n", rows.len(), out.display()))
+    print(&sweep.submission())
 }
 
 fn refuse(faults: Faults) -> Result<(), Error> {
     if faults.is_empty() { Ok(()) } else { Err(Error::Input(problems(faults))) }
-}
-
-fn note_jobs(file: &Path, ids: &[String]) -> Result<(), Error> {
-    write_file(file, |out| writeln!(out, "{}", ids.join("\n")))
-}
-
-/// Refuses to submit what Slurm still holds jobs of: two of one shard would do the same runs.
-fn still_there(file: &Path) -> Result<(), Error> {
-    let text = std::fs::read_to_string(file).unwrap_or_default();
-    let ids: Vec<&str> = text.lines().filter_map(job_id).collect();
-    if ids.is_empty() {
-        return Ok(());
-    }
-    // It fails if it knows none of them any more, and without it nothing can be submitted either.
-    let Ok(found) = Command::new("squeue").args(["--noheader", "--format=%A", "--jobs", &ids.join(",")]).output() else {
-        return Ok(());
-    };
-    if !found.status.success() || found.stdout.trim_ascii().is_empty() {
-        return Ok(());
-    }
-    let fault = Fault::new(format!("Slurm still holds jobs of this sweep ({})", ids.join(", ")));
-    Err(fault.help(format!("wait for them, or end them: `scancel {}`", ids.join(" "))).into())
-}
-
-/// Submits a script.
-///
-/// - Errors: Slurm is not here, or refuses: with what it said.
-fn submit(script: &str, options: &[String]) -> Result<String, Error> {
-    let absent = |error: std::io::Error| {
-        let fault = Fault::new(format!("`sbatch` cannot be run: {error}"));
-        Error::from(fault.help("submit from a machine of the cluster; `--dry-run` prints what to submit there"))
-    };
-    let mut sbatch = Command::new("sbatch");
-    sbatch.arg("--parsable").args(options).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = sbatch.spawn().map_err(absent)?;
-    if let Some(mut stdin) = child.stdin.take() {
-        // Where it has ended before it read all, what it says tells more than the broken pipe.
-        _ = stdin.write_all(script.as_bytes());
-    }
-    let found = child.wait_with_output().map_err(absent)?;
-    let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
-    if !found.status.success() {
-        return Err(Error::input(format!("Slurm refused the job ({}): {}", found.status, said(&found.stderr))));
-    }
-    let printed = said(&found.stdout);
-    let unknown = || Error::input(format!("`sbatch` printed `{printed}`, where the id of a job was expected"));
-    job_id(&printed).map(str::to_owned).ok_or_else(unknown)
 }

@@ -14,6 +14,7 @@ mod run;
 mod schema;
 mod show;
 mod spread;
+mod submit;
 mod sweep;
 mod trace;
 

@@ -5,11 +5,13 @@ use super::progress::{Bars, Stopwatch};
 use super::spread::spread;
 use super::{batch, output};
 use crate::drive::{drive, measured, under};
-use crate::error::{Error, Problem};
-use crate::form::{Fault, Faults};
+use crate::error::{Error, problems};
+use crate::form::{Fault, Faults, Place};
 use crate::report::{RunTiming, Summary, duration, figure};
 use crate::scenario::chosen::place;
-use crate::sweep::{Axis, Folder, Outcome, Part, PartTiming, Plan, Request, Shared, SweepFile, TooMany, many};
+use crate::sweep::{Asked, Axis, Folder, Grid, Outcome, Part, PartTiming, Plan, Request, Shared, SweepFile, TooMany, many};
+use crate::sweep::{SAMPLE_MAX, SEEDS_MAX};
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -41,10 +43,17 @@ pub fn sweep(args: &SweepArgs) -> Result<(), Error> {
     };
     let elsewhere = args.batch.is_asked();
     let path = if elsewhere { batch::absolute(scenario)? } else { scenario.display().to_string() };
-    let (request, axes) = request(args, path)?;
-    let plan = match Plan::make(&request, &axes, args.max_runs)? {
-        Ok(plan) => plan,
-        Err(found) => return Err(refused(&found, args.max_runs, manner.threads)),
+    let (asked, faults) = request(args, path);
+    let mut problems = problems(faults);
+    let plan = match Plan::make(&asked, args.max_runs) {
+        Ok(_) if !problems.is_empty() => return Err(Error::Input(problems)),
+        Ok(Ok(plan)) => plan,
+        Ok(Err(found)) => return Err(refused(&found, args.max_runs, manner.threads)),
+        Err(Error::Input(more)) => {
+            problems.extend(more);
+            return Err(Error::Input(problems));
+        }
+        Err(other) => return Err(other),
     };
     let grid = &plan.grid;
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("reports/sweeps").join(&grid.scenario));
@@ -110,13 +119,13 @@ fn finish(folder: &Folder, mut outcome: Outcome, plan: Option<Plan>, manner: &Ma
 
 /// The plan of a sweep that is only known by its folder.
 fn again(outcome: &Outcome) -> Result<Plan, Error> {
-    let request = &outcome.grid.request;
+    let request = outcome.grid.request.clone();
     let mut faults = Faults::new();
     let axes: Vec<Axis> = request.over.iter().filter_map(|text| Axis::parse(text, &mut faults)).collect();
     if !faults.is_empty() {
         return Err(faults.into());
     }
-    match Plan::make(request, &axes, u64::MAX)? {
+    match Plan::make(&Asked { request, axes, places: BTreeMap::new() }, u64::MAX)? {
         Ok(plan) if plan.grid.arms == outcome.grid.arms => Ok(plan),
         Ok(_) | Err(_) => Err(Error::input(
             "the scenario or a policy has changed since the parts were run, so the best cannot be run again on fresh seeds; sweep again with \
@@ -165,53 +174,68 @@ fn run(
     done.map(|_| ())
 }
 
-/// What the options and the file say together.
-fn request(args: &SweepArgs, scenario: String) -> Result<(Request, Vec<Axis>), Error> {
+/// What the options and the file say together, as far as it can be read, and what is wrong with it.
+fn request(args: &SweepArgs, scenario: String) -> (Asked, Faults) {
     let mut faults = Faults::new();
     let own: Vec<Axis> = args.over.iter().filter_map(|text| Axis::parse(text, &mut faults)).collect();
-    let mut problems: Vec<Problem> = Vec::new();
-    let file = match args.file.as_deref().map(SweepFile::read).transpose() {
-        Ok(file) => file.unwrap_or_default(),
-        Err(Error::Input(found)) => {
-            problems.extend(found);
-            SweepFile::default()
-        }
-        Err(other) => return Err(other),
-    };
-    let of_options = |own: &[String], file: Vec<String>| if own.is_empty() { file } else { own.to_vec() };
-    let metrics = of_options(&args.metrics, file.metrics);
-    check_metrics(&metrics, &mut faults);
-    let mut all = crate::error::problems(faults);
-    all.extend(problems);
-    if !all.is_empty() {
-        return Err(Error::Input(all));
+    let before = faults.len();
+    let file = args.file.as_deref().map_or_else(SweepFile::default, |path| SweepFile::read(path, &mut faults));
+    if args.over.is_empty() && file.axes.is_empty() && before == faults.len() {
+        let fault = Fault::new("there is nothing to sweep");
+        faults.push(fault.help("name a key and its values: `--over order.lookback=1d,7d,28d`"));
     }
+    let mut places: BTreeMap<String, Place> = file.settings.iter().cloned().collect();
+    let texts = |said: Vec<(String, Place)>| said.into_iter().map(|(text, _)| text).collect::<Vec<String>>();
+    let metrics = if args.metrics.is_empty() {
+        file.metrics
+    } else {
+        args.metrics.iter().map(|key| (key.clone(), place("--metrics", key))).collect()
+    };
+    check_metrics(&metrics, &mut faults);
+    let policies = if args.policies.is_empty() {
+        places.extend(file.policies.iter().cloned());
+        texts(file.policies)
+    } else {
+        args.policies.clone()
+    };
     // What the options say of a key goes before what the file says of it.
     let is_own = |key: &str| own.iter().any(|axis| axis.key == key);
     let mut axes: Vec<Axis> = file.axes.into_iter().filter(|axis| !is_own(&axis.key)).collect();
     axes.extend(own);
-    let mut settings = file.settings;
+    let mut settings = texts(file.settings);
     settings.extend(args.settings.iter().cloned());
+    let mut count = |option: &str, said: Option<u64>, most: u64| {
+        let said = said?;
+        if (1..=most).contains(&said) {
+            return Some(said);
+        }
+        let fault = Fault::new(format!("`{option} {said}` is not valid"));
+        faults.push(fault.at(&place(option, &said.to_string()), format!("expected a whole number from 1 to {most}")));
+        Some(0)
+    };
+    let seeds = count("--seeds", args.seeds, SEEDS_MAX).or(file.seeds).filter(|it| *it != 0);
+    // With a size that is wrong, so many points that each value of a list is looked at.
+    let longest = axes.iter().filter_map(Axis::count).max().unwrap_or(1) as u64;
+    let sample = count("--sample", args.sample, SAMPLE_MAX).or(file.sample).map(|it| if it == 0 { longest } else { it });
     let request = Request {
         scenario,
         over: Vec::new(),
-        policies: of_options(&args.policies, file.policies),
+        policies,
         settings,
-        seeds: args.seeds.or(file.seeds),
-        sample: args.sample.or(file.sample),
-        metrics,
+        seeds,
+        sample,
+        metrics: texts(metrics),
         confirm: !args.no_confirm,
     };
-    Ok((request, axes))
+    (Asked { request, axes, places }, faults)
 }
 
 /// Refuses keys that are of no figure. Names within (of classes and accounts) are known when runs are over.
-fn check_metrics(keys: &[String], faults: &mut Faults) {
-    for key in keys {
+fn check_metrics(keys: &[(String, Place)], faults: &mut Faults) {
+    for (key, place) in keys {
         if let Err(near) = figure(key) {
             let fault = Fault::new(format!("there is no figure `{key}`"));
-            let fault =
-                fault.at(&place("--metrics", key), "expected the key of a figure that can be compared (docs/comparing.md)");
+            let fault = fault.at(place, "expected the key of a figure that can be compared (docs/comparing.md)");
             faults.push(match near {
                 Some(near) => fault.help(format!("did you mean `{near}`?")),
                 None => fault,
@@ -226,6 +250,13 @@ const PROBE: Duration = Duration::from_secs(2);
 /// Why a grid is not run, with the time that it would take, judged by the first run.
 fn refused(found: &TooMany, most: u64, threads: Option<usize>) -> Error {
     let (cells, policies, seeds) = found.size;
+    let [cells, policies, seeds] =
+        [(cells, "cell"), (policies as u128, "policy"), (u128::from(seeds), "seed")].map(|(count, noun)| many(count, noun));
+    let runs = format!("{cells} x {policies} x {seeds} are {}", many(found.rows(), "run"));
+    if Grid::ROWS_MAX < found.rows() {
+        let fault = Fault::new(format!("{runs}, and a sweep has {} at most", Grid::ROWS_MAX));
+        return fault.help("`--sample N` takes N points of the grid").into();
+    }
     let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, NonZeroUsize::get));
     let estimate = found.policies.first().and_then(|spec| {
         let case = under(spec, &found.scenario.case(found.scenario.seed).ok()?);
@@ -241,9 +272,6 @@ fn refused(found: &TooMany, most: u64, threads: Option<usize>) -> Error {
         Some(format!("about {} on {threads} threads, judged by {how} its first run", duration(all)))
     });
     let estimate = estimate.unwrap_or_else(|| "how long that takes is not known".into());
-    let [cells, policies, seeds] =
-        [(cells, "cell"), (policies as u128, "policy"), (u128::from(seeds), "seed")].map(|(count, noun)| many(count, noun));
-    let runs = many(found.rows(), "run");
-    let fault = Fault::new(format!("{cells} x {policies} x {seeds} are {runs}, more than {most}: {estimate}"));
+    let fault = Fault::new(format!("{runs}, more than {most}: {estimate}"));
     fault.help("`--sample N` takes N points of the grid; `--max-runs N` allows more").into()
 }

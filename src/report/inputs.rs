@@ -7,11 +7,11 @@ use crate::units::SimTime;
 use crate::workload::{Curve, Extra, Workload};
 use std::sync::Arc;
 
-/// `blake3:` and the hash of workload, cluster, horizon and seeds of all cases, in order. Equal inputs have equal hashes whatever the
-/// policy; names count, ids do not beyond their order.
+/// `blake3:` and the hash of workload, cluster, accounts, times of the machinery, horizon, what figures go by, and seeds of all cases, in
+/// order. Equal inputs have equal hashes whatever the policy and its contract; names count, ids do not beyond their order.
 pub fn inputs(cases: &[&Case]) -> String {
     let mut sink = Sink { hasher: blake3::Hasher::new(), buffer: Vec::with_capacity(Sink::FULL + 1024) };
-    sink.text("schedlab inputs 1");
+    sink.text("schedlab inputs 2");
     for (row, case) in cases.iter().enumerate() {
         // Seeds often share one workload and one cluster; each is hashed once.
         let earlier = &cases[..row];
@@ -26,7 +26,9 @@ pub fn inputs(cases: &[&Case]) -> String {
         if let Some(users) = &case.users {
             sink.text(&users.fingerprint());
         }
-        sink.number(case.engine.until.map_or(u64::MAX, SimTime::as_millis));
+        // Small and rarely there, or named field by field: their debug forms say all of them.
+        let accounts = (&case.accounts, &case.share_changes, &case.session_classes, case.lookback);
+        sink.text(&format!("{accounts:?} {:?} {:?}", case.mix, case.engine));
         let (from, until) = case.measured.unwrap_or((SimTime::ZERO, SimTime::NEVER));
         sink.number(from.as_millis());
         sink.number(until.as_millis());
@@ -215,5 +217,30 @@ mod tests {
         let mut other = case.clone();
         other.power.load = crate::cluster::power::GpuLoad::Use;
         assert_ne!(inputs(&[&other]), hash);
+    }
+
+    #[test]
+    fn accounts_mix_and_machinery_are_inputs_too() {
+        let (case, _) = preemption().0.told();
+        let hash = inputs(&[&case]);
+        let changes: [fn(&mut Case); 6] = [
+            |it| it.engine.startup = SimSpan::HOUR,
+            |it| it.engine.retries = 7,
+            |it| it.session_classes = Arc::new(["debug".to_owned()]),
+            |it| it.lookback = SimSpan::HOUR,
+            |it| it.mix = Some(Arc::default()),
+            |it| {
+                it.share_changes.push(crate::engine::ShareChange {
+                    at: SimTime::ZERO,
+                    account: crate::ids::AccountId(0),
+                    share: 0.5,
+                })
+            },
+        ];
+        for (row, change) in changes.iter().enumerate() {
+            let mut other = case.clone();
+            change(&mut other);
+            assert_ne!(inputs(&[&other]), hash, "change {row}");
+        }
     }
 }

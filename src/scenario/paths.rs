@@ -2,6 +2,7 @@
 
 use crate::form::{Fault, Faults, Place};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Written before a path, it means the folder of public traces: `$SCHEDLAB_SHARED/traces`, `traces/` of the project, or
 /// `../shared/traces` beside the project, whichever has the file.
@@ -12,6 +13,8 @@ const SHARED: &str = "shared:";
 pub struct Folders {
     here: PathBuf,
     root: PathBuf,
+    /// What was found through these and their clones, each once.
+    found: Arc<Mutex<Vec<PathBuf>>>,
 }
 
 impl Folders {
@@ -24,11 +27,15 @@ impl Folders {
             None => here.join(".."),
         };
         let root = if root.as_os_str().is_empty() { PathBuf::from(".") } else { root };
-        Folders { here, root }
+        Folders { here, root, found: Arc::default() }
     }
     /// Folders of policy files, the first one going before: `policies/` in the scenario's own folder, and that of the project.
     pub fn policies(&self) -> [PathBuf; 2] {
         [self.here.join("policies"), self.root.join("policies")]
+    }
+    /// The files that were found so far, in the order they were named first: all that a scenario reads besides itself.
+    pub fn found(&self) -> Vec<PathBuf> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
     /// The file that `text` names, from the scenario's own folder.
     ///
@@ -40,6 +47,11 @@ impl Folders {
             candidates.insert(0, PathBuf::from(text));
         }
         if let Some(found) = candidates.iter().find(|path| path.is_file()) {
+            // A thread that panicked left a list that is whole: each push is.
+            let mut all = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+            if !all.contains(found) {
+                all.push(found.clone());
+            }
             return Some(found.clone());
         }
         let fault = if candidates.iter().any(|path| path.is_dir()) {

@@ -47,8 +47,19 @@ impl Range {
         if let (Some(from), Some(to)) = (parse_span(from), parse_span(to)) {
             return Some(Range::Span(from, to));
         }
-        let number = |text: &str| text.parse::<f64>().ok().filter(|value| value.is_finite());
+        // Of three dots one would be the point of a number.
+        let number = |text: &str| text.parse::<f64>().ok().filter(|value| value.is_finite() && !text.starts_with('.'));
         Some(Range::Float(number(from)?, number(to)?))
+    }
+    /// Whether a text is written as one, whatever its ends are: words and numbers with dots between, and no path.
+    fn is_meant(text: &str) -> bool {
+        let Some((from, to)) = text.split_once("..") else { return false };
+        let is_word = |end: &str| {
+            let is_plain = |it: char| it.is_ascii_alphanumeric() || "+-_ ".contains(it);
+            // A number has a point, a file its ending.
+            !end.is_empty() && (end.chars().all(is_plain) || end.chars().all(|it| it.is_ascii_digit() || ".+-e_".contains(it)))
+        };
+        is_word(from.trim()) && is_word(to.trim())
     }
     fn is_empty(self) -> bool {
         match self {
@@ -122,8 +133,15 @@ impl Axis {
             );
         }
         for (row, (text, place)) in values.iter().enumerate() {
-            if values[..row].iter().any(|(earlier, _)| earlier == text) {
-                faults.push(Fault::new(format!("`{text}` stands twice")).at(place, "expected each value once"));
+            match values[..row].iter().find(|(earlier, _)| is_same(earlier, text)) {
+                Some((earlier, _)) if earlier == text => {
+                    faults.push(Fault::new(format!("`{text}` stands twice")).at(place, "expected each value once"));
+                }
+                Some((earlier, _)) => {
+                    let fault = Fault::new(format!("`{text}` is the same value as `{earlier}`"));
+                    faults.push(fault.at(place, "expected each value once"));
+                }
+                None => {}
             }
         }
         if let [(text, place)] = values.as_slice()
@@ -133,8 +151,16 @@ impl Axis {
                 faults.push(Fault::new(format!("the range `{text}` is empty")).at(place, "expected the lower end first"));
             }
             self.values = Values::Range(range, place.clone());
+        } else if let [(text, place)] = values.as_slice()
+            && Range::is_meant(text)
+        {
+            let fault = Fault::new(format!("`{text}` is no range of numbers or durations"));
+            let fault = fault.at(place, "expected two numbers or durations with two dots between, or values with commas between");
+            faults.push(
+                fault.help("a range has whole numbers (`4..64`), numbers (`0.5..1.5`) or durations (`1d..28d`) at both ends"),
+            );
         } else {
-            for (text, place) in values.iter().filter(|(text, _)| Range::parse(text).is_some()) {
+            for (text, place) in values.iter().filter(|(text, _)| Range::parse(text).is_some() || Range::is_meant(text)) {
                 let fault = Fault::new(format!("the range `{text}` stands beside other values"));
                 faults.push(fault.at(place, "expected a range alone, or values"));
             }
@@ -164,6 +190,15 @@ impl Axis {
         };
         format!("{}={values}", self.key)
     }
+}
+
+/// Whether two values are one, as numbers, durations or lists: `0.9` and `9e-1`, `60s` and `1m`.
+fn is_same(one: &str, other: &str) -> bool {
+    let number = |text: &str| text.replace('_', "").parse::<f64>().ok();
+    let as_numbers = number(one).is_some_and(|value| number(other) == Some(value));
+    let as_spans = || parse_span(one).is_some_and(|span| parse_span(other) == Some(span));
+    let as_lists = || one.split(',').map(str::trim).eq(other.split(',').map(str::trim));
+    as_numbers || as_spans() || as_lists()
 }
 
 /// The values of a list: pieces between commas outside of brackets and quotes.
@@ -215,6 +250,9 @@ mod tests {
         assert_eq!(values("order.lookback=1d, 3d,7d"), ["1d", "3d", "7d"]);
         assert_eq!(values("run.session_classes=[a,b],[c]"), ["a,b", "c"]);
         assert_eq!(values("workload.trace=\"a,b\",../c..d.csv"), ["a,b", "../c..d.csv"]);
+        assert_eq!(values("workload.trace=../t.csv"), ["../t.csv"]);
+        assert_eq!(values("workload.trace=a..b.csv"), ["a..b.csv"]);
+        assert_eq!(values("k=0.9,0.91,nan,1,true"), ["0.9", "0.91", "nan", "1", "true"]);
         assert_eq!(values("k=1..8"), ["Int(1, 8)"]);
         assert_eq!(values("k=0.5..2"), ["Float(0.5, 2.0)"]);
         assert_eq!(values("k=0..7d"), [format!("{:?}", Range::Span(SimSpan::ZERO, SimSpan::DAY * 7))]);
@@ -229,6 +267,17 @@ mod tests {
             ("k=1,2,1", "`1` stands twice"),
             ("k=8..1", "the range `8..1` is empty"),
             ("k=1..2,5", "the range `1..2` stands beside other values"),
+            ("k=0.9,1,9e-1", "`9e-1` is the same value as `0.9`"),
+            ("k=0.9,0.90", "`0.90` is the same value as `0.9`"),
+            ("k=60s,1m", "`1m` is the same value as `60s`"),
+            ("k=0,0s", "`0s` is the same value as `0`"),
+            ("k=[a, b],[a,b]", "`a,b` is the same value as `a, b`"),
+            ("k=strict..easy", "`strict..easy` is no range of numbers or durations"),
+            ("k=0.5...9", "`0.5...9` is no range of numbers or durations"),
+            ("k=1..2..3", "`1..2..3` is no range of numbers or durations"),
+            ("k=1d..5", "`1d..5` is no range of numbers or durations"),
+            ("k=nan..1", "`nan..1` is no range of numbers or durations"),
+            ("k=a..b,c", "the range `a..b` stands beside other values"),
         ] {
             assert_eq!(axis(text).unwrap_err(), [said], "{text}");
         }

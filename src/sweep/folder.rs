@@ -1,10 +1,12 @@
 //! The folder of a sweep: its grid, a part for each run, and the result. Every file is written whole or not at all (a temporary file beside
-//! it, then a rename), so a process killed at any moment loses only what was in flight.
+//! it, then a rename), so a process killed at any moment loses only what was in flight. Grid and parts are sealed: they are believed as they
+//! were written, or not at all.
 
-use super::request::Grid;
+use super::partial;
+use super::request::{Grid, many};
+use super::sealed::{Sealed, regular, seal};
 use crate::error::Error;
 use crate::report::{ReportError, RunSummary, RunTiming};
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -13,6 +15,8 @@ use std::path::{Path, PathBuf};
 const GRID: &str = "grid.json";
 const PARTS: &str = "parts";
 const TIMINGS: &str = "timings";
+/// What a sweep leaves beside its parts.
+const RESULTS: [&str; 4] = ["sweep.parquet", "summary.md", "timing.json", "sweep.json"];
 /// Logs of batch jobs, which may be there before the sweep is.
 pub(super) const LOGS: &str = "slurm";
 
@@ -62,35 +66,39 @@ impl Folder {
     /// - Errors: something else is in the way; or parts of these rows, or of another grid, unless it is to be resumed.
     pub fn open(dir: &Path, grid: &Grid, rows: &[usize], resume: bool) -> Result<Folder, Error> {
         let folder = Folder { dir: dir.to_path_buf() };
-        let wrong = |source| unwritten(dir, source);
         if dir.exists() && !dir.is_dir() {
             return Err(Error::input(format!("`{}` is in the way: it is a file", dir.display())));
         }
-        if let Ok(entries) = fs::read_dir(dir) {
-            let partial = |name: &str| name.starts_with('.') && name.ends_with(".partial");
-            let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-            if !dir.join(GRID).is_file() && names.into_iter().any(|name| !partial(&name) && name != LOGS) {
-                let said = format!("`{}` holds something that is not a sweep", dir.display());
-                return Err(Error::input(format!("{said}; name another directory with `--out`")));
+        // Names first: who writes a part has published a grid before, so that parts without a grid are nobody's who is about to.
+        let names = folder.names();
+        folder.in_the_way(rows)?;
+        let mut earlier = folder.grid();
+        if let Sealed::Absent = earlier {
+            folder.check_names(&names, grid, resume)?;
+            fs::create_dir_all(dir).map_err(|source| unwritten(dir, source))?;
+            if !folder.publish(grid)? {
+                // Another process was first; what it wrote counts for all.
+                earlier = folder.grid();
+            } else {
+                earlier = Sealed::Whole(grid.clone());
             }
         }
-        let earlier: Option<Grid> = read_json(&dir.join(GRID)).filter(Grid::is_whole);
-        let exists = dir.join(GRID).is_file();
-        let other = exists && earlier.as_ref().is_none_or(|earlier| !earlier.same_rows(grid));
+        let (other, is_same) = match &earlier {
+            Sealed::Whole(earlier) => ((!earlier.same_rows(grid)).then_some("another sweep"), earlier == grid),
+            Sealed::Absent | Sealed::InTheWay | Sealed::Damaged => (Some(DAMAGED), false),
+        };
         let begun = rows.iter().any(|row| folder.part_file(&row_name(*row)).is_file());
-        if !resume && (other || begun) {
-            let what = if other { "another sweep" } else { "this sweep, begun" };
+        if let Some(what) = other.or(begun.then_some("this sweep, begun")).filter(|_| !resume) {
             return Err(Error::input(format!(
                 "`{}` holds {what}; `--resume` keeps what fits and runs what is missing, `--out` names another directory",
                 dir.display()
             )));
         }
-        fs::create_dir_all(dir).map_err(wrong)?;
-        if earlier.as_ref() != Some(grid) {
-            folder.write(GRID, grid.to_json().as_bytes())?;
+        if !is_same {
+            folder.write(GRID, seal(grid, true).as_bytes())?;
         }
         for below in [PARTS, TIMINGS] {
-            fs::create_dir_all(dir.join(below)).map_err(wrong)?;
+            fs::create_dir_all(dir.join(below)).map_err(|source| unwritten(dir, source))?;
         }
         folder.sweep_up(rows);
         Ok(folder)
@@ -98,11 +106,26 @@ impl Folder {
 
     /// The sweep in `dir`.
     ///
-    /// - Errors: there is none.
+    /// - Errors: there is none, or its grid is not as it was written.
     pub fn find(dir: &Path) -> Result<(Folder, Grid), Error> {
-        let grid = read_json(&dir.join(GRID)).filter(Grid::is_whole);
-        let none = || Error::input(format!("`{}` holds no sweep: there is no `{GRID}` in it that can be read", dir.display()));
-        Ok((Folder { dir: dir.to_path_buf() }, grid.ok_or_else(none)?))
+        let folder = Folder { dir: dir.to_path_buf() };
+        let shown = dir.display();
+        let again =
+            format!("the command of the sweep with `--resume --out {shown}` writes it again and keeps the parts that fit");
+        let said = match Sealed::<Grid>::read(&dir.join(GRID)) {
+            Sealed::Whole(grid) if Grid::ROWS_MAX < grid.size() => {
+                format!("`{shown}` holds {}, more than {} can be", many(grid.size(), "run"), Grid::ROWS_MAX)
+            }
+            Sealed::Whole(grid) if grid.is_whole() => {
+                folder.sweep_up(&[]);
+                return Ok((folder, grid));
+            }
+            Sealed::Absent if dir.join(PARTS).is_dir() => format!("the `{GRID}` of `{shown}` is gone; {again}"),
+            Sealed::Absent => format!("`{shown}` holds no sweep: there is no `{GRID}` in it that can be read"),
+            Sealed::InTheWay => format!("`{shown}` holds no sweep: its `{GRID}` is not a file"),
+            Sealed::Whole(_) | Sealed::Damaged => format!("`{shown}` holds {DAMAGED}; {again}"),
+        };
+        Err(Error::input(said))
     }
 
     /// Where it is.
@@ -110,22 +133,81 @@ impl Folder {
         &self.dir
     }
 
-    /// Removes what killed processes left of these rows and of the result.
+    fn grid(&self) -> Sealed<Grid> {
+        match Sealed::<Grid>::read(&self.dir.join(GRID)) {
+            Sealed::Whole(grid) if !grid.is_whole() => Sealed::Damaged,
+            found => found,
+        }
+    }
+
+    /// Names of what is in the folder, but for temporary files.
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.filter(|name| !partial::is_partial(name)).collect()
+    }
+
+    /// Refuses what stands where this process would write files, and is none.
+    fn in_the_way(&self, rows: &[usize]) -> Result<(), Error> {
+        let parts = rows.iter().map(|row| self.part_file(&row_name(*row)));
+        let own = [GRID].into_iter().chain(RESULTS).map(|name| self.dir.join(name));
+        let wrong = own.chain(parts).find(|path| fs::metadata(path).is_ok_and(|it| !it.is_file()));
+        wrong.map_or(Ok(()), |path| Err(Error::input(format!("`{}` is in the way: it is not a regular file", path.display()))))
+    }
+
+    /// Refuses a folder without a grid that holds something else, or parts that are not of this one.
+    fn check_names(&self, names: &[String], grid: &Grid, resume: bool) -> Result<(), Error> {
+        let shown = self.dir.display();
+        let ours = |name: &str| [PARTS, TIMINGS, LOGS].contains(&name) || RESULTS.contains(&name);
+        let other = "name another directory with `--out`";
+        if names.iter().any(|name| !ours(name)) {
+            return Err(Error::input(format!("`{shown}` holds something that is not a sweep; {other}")));
+        }
+        if names.iter().all(|name| name == LOGS) {
+            return Ok(());
+        }
+        let said = format!("`{shown}` holds a sweep whose `{GRID}` is gone");
+        if !resume {
+            return Err(Error::input(format!("{said}; `--resume` writes it again if the parts are of this sweep, or {other}")));
+        }
+        let all: Vec<usize> = (0..grid.rows()).collect();
+        let entries = fs::read_dir(self.dir.join(PARTS)).into_iter().flatten().flatten();
+        let count = entries.filter(|entry| !partial::is_partial(&entry.file_name().to_string_lossy())).count();
+        if 0 < count && self.missing(grid, &all).len() == all.len() {
+            let said = format!("{said}, and none of its {} is of this sweep", many(count as u128, "part"));
+            return Err(Error::input(format!(
+                "{said}: the scenario, a file that it reads, a policy or the options are others; call it as it was called, or {other}"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Writes the grid unless there is one by now; whether it was written.
+    fn publish(&self, grid: &Grid) -> Result<bool, Error> {
+        let file = self.dir.join(GRID);
+        let was_first = std::cell::Cell::new(true);
+        let settle = |partial: &Path| match fs::hard_link(partial, &file) {
+            Ok(()) => fs::remove_file(partial),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                was_first.set(false);
+                fs::remove_file(partial)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(error),
+            // A file system without links: then the last one who renames counts.
+            Err(_) => fs::rename(partial, &file),
+        };
+        partial::whole(&file, |partial| written(partial, seal(grid, true).as_bytes()), settle)?;
+        Ok(was_first.get())
+    }
+
+    /// Removes what killed processes left of these rows and of the result. Other shards write other rows and the grid.
     fn sweep_up(&self, rows: &[usize]) {
-        // Other shards write other rows and the grid, and nothing else.
         let ours = |word: &str| match word.parse::<usize>() {
             Ok(row) => rows.binary_search(&row).is_ok(),
-            Err(_) => word != "grid",
+            Err(_) => true,
         };
         for below in ["", PARTS, TIMINGS] {
-            for entry in fs::read_dir(self.dir.join(below)).into_iter().flatten().flatten() {
-                let name = entry.file_name().to_string_lossy().into_owned();
-                let partial = name.strip_prefix('.').filter(|name| name.ends_with(".partial"));
-                if partial.and_then(|name| name.split('.').next()).is_some_and(ours) {
-                    // What cannot be removed is only untidy.
-                    let _ = fs::remove_file(entry.path());
-                }
-            }
+            partial::sweep_up(&self.dir.join(below), ours);
         }
     }
 
@@ -133,28 +215,29 @@ impl Folder {
         self.dir.join(PARTS).join(format!("{name}.json"))
     }
 
-    /// The part of that name, if it is there, can be read and is of what it should be.
-    pub(super) fn part(&self, name: &str, identity: &str) -> Option<Part> {
-        read_json::<Part>(&self.part_file(name)).filter(|part| part.identity == identity)
+    /// The part of that name, if it is there, as it was written, and of this arm on this seed.
+    pub(super) fn part(&self, name: &str, grid: &Grid, (arm, seed): (usize, u64)) -> Option<Part> {
+        let (cell, policy) = grid.arm(arm);
+        let fits = |part: &Part| {
+            (part.cell, part.run.seed, part.run.policy.as_str()) == (cell as u64, seed, grid.policies[policy].as_str())
+                && part.identity == grid.identity(arm, seed)
+        };
+        Sealed::<Part>::read(&self.part_file(name)).whole().filter(fits)
     }
 
     /// The timing of that name, if it is there.
     pub(super) fn timing(&self, name: &str) -> Option<PartTiming> {
-        read_json(&self.dir.join(TIMINGS).join(format!("{name}.json")))
+        serde_json::from_slice(&regular(&self.dir.join(TIMINGS).join(format!("{name}.json"))).ok()?).ok()
     }
 
     /// The rows among these that have no part that fits.
     pub fn missing(&self, grid: &Grid, rows: &[usize]) -> Vec<usize> {
-        let lacks = |row: &usize| {
-            let (arm, seed) = grid.row(*row);
-            self.part(&row_name(*row), &grid.identity(arm, seed)).is_none()
-        };
-        rows.iter().copied().filter(lacks).collect()
+        rows.iter().copied().filter(|row| self.part(&row_name(*row), grid, grid.row(*row)).is_none()).collect()
     }
 
     /// Whether the run of an arm on a fresh seed is there.
     pub fn has_fresh(&self, grid: &Grid, arm: usize, seed: u64) -> bool {
-        self.part(&fresh_name(arm, seed), &grid.identity(arm, seed)).is_some()
+        self.part(&fresh_name(arm, seed), grid, (arm, seed)).is_some()
     }
 
     /// Writes the part of a row, after its timing, so that a part is never without.
@@ -169,52 +252,36 @@ impl Folder {
 
     fn write_named(&self, name: &str, part: &Part, timing: &PartTiming) -> Result<(), Error> {
         self.write(&format!("{TIMINGS}/{name}.json"), json(timing).as_bytes())?;
-        self.write(&format!("{PARTS}/{name}.json"), json(part).as_bytes())
+        self.write(&format!("{PARTS}/{name}.json"), seal(part, false).as_bytes())
     }
 
     /// Writes a file whole or not at all.
     pub(super) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
-        self.write_with(name, |partial| {
-            fs::write(partial, bytes).map_err(|source| ReportError::Write { file: partial.to_path_buf(), source })
-        })
+        let file = self.dir.join(name);
+        partial::whole(&file, |partial| written(partial, bytes), |partial| fs::rename(partial, &file))
     }
 
     /// Lets `write` make a file under a temporary name, then gives it its own.
-    pub(super) fn write_with(&self, name: &str, write: impl FnOnce(&Path) -> Result<(), ReportError>) -> Result<(), Error> {
+    pub(super) fn write_with(&self, name: &str, write: impl Fn(&Path) -> Result<(), ReportError>) -> Result<(), Error> {
         let file = self.dir.join(name);
-        let partial = reserved(&file).map_err(|source| unwritten(&file, source))?;
-        let done = write(&partial).map_err(|error| Error::Input(vec![Box::new(error)]));
-        done.and_then(|()| fs::rename(&partial, &file).map_err(|source| unwritten(&file, source))).inspect_err(|_| {
-            // Nothing more can be done about a leftover than to try.
-            let _ = fs::remove_file(&partial);
-        })
+        let write = |partial: &Path| write(partial).map_err(|error| Error::Input(vec![Box::new(error)]));
+        partial::whole(&file, write, |partial| fs::rename(partial, &file))
     }
 }
 
-/// Makes a temporary file beside `file` that nobody else has: shards on other machines may have the same process id.
-fn reserved(file: &Path) -> io::Result<PathBuf> {
-    let last = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let mut attempt = 0_u64;
-    loop {
-        let partial = file.with_file_name(format!(".{last}.{}-{attempt}.partial", std::process::id()));
-        match fs::OpenOptions::new().write(true).create_new(true).open(&partial) {
-            Ok(_) => return Ok(partial),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => attempt += 1,
-            Err(error) => return Err(error),
-        }
-    }
+/// What a folder holds whose grid cannot be believed.
+const DAMAGED: &str = "a sweep whose `grid.json` is damaged or was changed by hand";
+
+fn written(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    fs::write(path, bytes).map_err(|source| unwritten(path, source))
 }
 
 fn unwritten(path: &Path, source: io::Error) -> Error {
     Error::Write { path: path.to_path_buf(), source }
 }
 
-fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
-    serde_json::from_slice(&fs::read(path).ok()?).ok()
-}
-
 fn json(value: &impl Serialize) -> String {
-    let mut text = serde_json::to_string(value).expect("parts have text keys and finite numbers");
+    let mut text = serde_json::to_string(value).expect("timings have text keys and finite numbers");
     text.push('\n');
     text
 }

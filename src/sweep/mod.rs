@@ -8,22 +8,28 @@
 //! figures.
 
 mod answers;
+mod asked;
 mod axes;
 mod batch;
+mod cells;
 mod file;
 mod folder;
 mod outcome;
 mod page;
+mod partial;
 mod plan;
+mod reader;
 mod request;
 mod rows;
 mod sample;
+mod sealed;
 mod shared;
 
 pub use answers::{Best, Confirmed, Mean};
+pub use asked::Asked;
 pub use axes::{Axis, Range, Values};
 pub use batch::{Batch, Kubernetes, Slurm, job_id, manifest};
-pub use file::SweepFile;
+pub use file::{SAMPLE_MAX, SEEDS_MAX, SweepFile};
 pub use folder::{Folder, Part, PartTiming};
 pub use outcome::Outcome;
 pub use plan::{Arm, Plan, TooMany};

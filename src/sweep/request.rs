@@ -76,13 +76,18 @@ pub struct Grid {
 }
 
 impl Grid {
+    /// Most runs of a grid: a folder holds two files for each (our choice).
+    pub const ROWS_MAX: u128 = 100_000_000;
+
     /// Whether its parts fit together, as those of one that was written here do.
     pub fn is_whole(&self) -> bool {
-        let arms = self.cells.len().checked_mul(self.policies.len());
-        let rows = usize::try_from(self.seeds).ok().and_then(|seeds| seeds.checked_mul(self.arms.len()));
-        arms == Some(self.arms.len())
-            && rows.is_some_and(|rows| 0 < rows)
+        self.cells.len().checked_mul(self.policies.len()) == Some(self.arms.len())
+            && (1..=Grid::ROWS_MAX).contains(&self.size())
             && self.cells.iter().all(|cell| cell.len() == self.keys.len())
+    }
+    /// Number of rows, however many it says.
+    pub fn size(&self) -> u128 {
+        self.arms.len() as u128 * u128::from(self.seeds)
     }
     /// Number of rows.
     pub fn rows(&self) -> usize {
@@ -105,11 +110,5 @@ impl Grid {
     /// Whether another grid has the same rows, whatever is done with their figures.
     pub fn same_rows(&self, other: &Grid) -> bool {
         (&self.arms, self.seed, self.seeds, &self.cells) == (&other.arms, other.seed, other.seeds, &other.cells)
-    }
-    /// The text of `grid.json`.
-    pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("a grid has text keys and whole numbers");
-        text.push('\n');
-        text
     }
 }

@@ -67,7 +67,7 @@ impl Rows {
         let mut all = BTreeMap::new();
         for row in 0..grid.rows() {
             let (arm, seed) = grid.row(row);
-            match folder.part(&row_name(row), &grid.identity(arm, seed)) {
+            match folder.part(&row_name(row), grid, (arm, seed)) {
                 Some(part) => rows.rows.push(Row::new(arm, part.run, &mut all)),
                 None => {
                     missing += 1;
@@ -93,7 +93,7 @@ impl Rows {
         let mut rows = Rows::default();
         let mut all = BTreeMap::new();
         for (arm, seed) in runs {
-            if let Some(part) = folder.part(&fresh_name(*arm, *seed), &grid.identity(*arm, *seed)) {
+            if let Some(part) = folder.part(&fresh_name(*arm, *seed), grid, (*arm, *seed)) {
                 rows.rows.push(Row::new(*arm, part.run, &mut all));
             }
         }

@@ -98,6 +98,7 @@ fn nothing_is_submitted_of_a_sweep_that_is_wrong() {
         (&["--time", "soon"], "`soon` is no time limit of Slurm"),
         (&["--out", "a\\b"], "holds a backslash"),
         (&["--shard", "1/2"], "cannot be used with"),
+        (&["--partition", ""], "`` is no partition"),
         (&["--image", "x"], "required"),
     ] {
         let slurm: Vec<&str> = if more[0] == "--out" { slurm[..3].to_vec() } else { slurm.to_vec() };
@@ -111,6 +112,16 @@ fn nothing_is_submitted_of_a_sweep_that_is_wrong() {
 fn what_slurm_says_is_told() {
     let slurm = ["--slurm", "--shards", "2", "--out", "out", "--partition", "x"];
     let told = |sbatch: &str| refused(&run(&desk(sbatch), &slurm));
+    // What is refused leaves nothing behind.
+    let refusing = desk("#!/bin/sh\ncat >/dev/null; exit 1\n");
+    let files = refusing.files();
+    refused(&run(&refusing, &slurm));
+    refused(&run(&refusing, &[&slurm[..4], &["a/b/c"]].concat()));
+    assert!(refusing.files() == files && !refusing.path().join("out").exists() && !refusing.path().join("a").exists());
+    printed(&run(&refusing, &["--out", "out", "--shard", "1/2"]));
+    let files = refusing.files();
+    refused(&run(&refusing, &[&slurm[..], &["--resume", "--metrics", "wait_s.p90"]].concat()));
+    assert!(refusing.files() == files && !refusing.path().join("out/slurm").exists());
     let said = told("#!/bin/sh\necho 'sbatch: error: invalid partition specified: x' >&2\nexit 1\n");
     assert!(said.contains("Slurm refused the job (exit status: 1): sbatch: error: invalid partition specified: x"), "{said}");
     let said = told("#!/bin/sh\necho 'queued, I think'\n");
@@ -133,6 +144,37 @@ fn a_manifest_is_printed_of_what_lies_on_the_volume() {
     let text = printed(&run(&desk, &[&kubernetes[..], &["--out", "out"]].concat()));
     assert!(text.contains("\n  completions: 3\n") && text.contains("--policy=fcfs"), "{text}");
     assert_eq!(desk.files(), files);
+    let wrong = ["--kubernetes", "--shards", "3", "--image", "Lab 1", "--claim", "lab", "--out", "out"];
+    assert!(refused(&run(&desk, &wrong)).contains("`Lab 1` is no name of an image"));
     let said = refused(&run(&desk, &[&kubernetes[..], &["--out", "../out"]].concat()));
     assert!(said.contains("is not on the volume"), "{said}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_submission_cut_short_is_not_repeated_without_a_word() {
+    // Takes the array, and ends who submitted it before it can note the id.
+    let desk = desk("#!/bin/sh\ncat >/dev/null; echo x >>calls; kill -9 $PPID; echo 5\n");
+    let tool = |name: &str, text: &str| {
+        let path = desk.path().join("bin").join(name);
+        std::fs::write(&path, text).unwrap();
+        assert!(Command::new("chmod").arg("+x").arg(path).status().unwrap().success());
+    };
+    let slurm = ["--slurm", "--shards", "3", "--out", "out"];
+    assert_eq!(run(&desk, &slurm).status.code(), None, "it was not killed");
+    for (queue, said) in [
+        ("#!/bin/sh\necho \"$@\" >asked; echo 5; echo 5\n", "Slurm holds jobs of this name (5)"),
+        ("#!/bin/sh\nexit 1\n", "does not tell whether Slurm holds them"),
+    ] {
+        tool("squeue", queue);
+        let found = refused(&run(&desk, &[&slurm[..], &["--resume"]].concat()));
+        assert!(found.contains("was cut short while it submitted this sweep") && found.contains(said), "{found}");
+    }
+    assert_eq!(read(&desk, "calls"), b"x\n");
+    assert_eq!(read(&desk, "asked"), b"--noheader --format=%A --me --name schedlab-d,schedlab-d-merge\n");
+    // Slurm holds none, so nothing runs beside.
+    tool("squeue", "#!/bin/sh\n");
+    tool("sbatch", SBATCH);
+    printed(&run(&desk, &slurm));
+    assert!(desk.path().join("out/sweep.parquet").exists() && !desk.path().join("out/slurm/submitting").exists());
 }

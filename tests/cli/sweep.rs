@@ -51,18 +51,24 @@ fn threads_kills_and_shards_change_no_byte() {
     assert!(result(&at("two")) == whole, "two threads");
     assert!(printed.contains("4 cells x 2 policies x 3 seeds: 24 runs."), "{printed}");
 
-    // Killed when so many parts are there, and gone on with.
-    let mut kills = 0;
-    for enough in [1, 4, 9, 15, 22, 25, 28] {
+    // Killed ten times at moments drawn from a seed, and gone on with.
+    let (mut kills, mut starts, mut longest) = (0, 0, ticks(start(desk.path(), &["--out", "timed", "--threads", "2"])));
+    while kills < 10 {
+        starts += 1;
+        assert!(starts < 200, "only {kills} were killed before they were done");
         let mut child = start(desk.path(), &["--out", "killed", "--resume", "--threads", "2"]);
-        while parts(&at("killed")) < enough && child.try_wait().unwrap().is_none() {
-            std::thread::yield_now();
+        for _ in 0..drawn(starts) % longest {
+            std::thread::sleep(TICK);
         }
-        kills += usize::from(child.try_wait().unwrap().is_none());
+        if child.try_wait().unwrap().is_some() {
+            // All is there by now, so that the next ones take less.
+            longest = (longest / 2).max(2);
+        } else {
+            kills += 1;
+        }
         child.kill().unwrap();
         child.wait().unwrap();
     }
-    assert!(3 < kills, "only {kills} were killed before they were done");
     let (code, _, said) = sweep(&desk, &["--out", "killed", "--resume"]);
     assert_eq!(code, Some(0), "{said}");
     assert!(result(&at("killed")) == whole, "killed {kills} times");
@@ -86,6 +92,26 @@ fn threads_kills_and_shards_change_no_byte() {
     assert_eq!(code, Some(0), "{said}");
     assert!(result(&at("shards")) == whole, "three shards");
     assert_eq!(merged.as_bytes(), whole[1]);
+}
+
+const TICK: std::time::Duration = std::time::Duration::from_millis(1);
+
+/// How long a sweep takes.
+fn ticks(mut child: Child) -> u64 {
+    let mut ticks = 2;
+    while child.try_wait().unwrap().is_none() {
+        std::thread::sleep(TICK);
+        ticks += 1;
+    }
+    ticks
+}
+
+/// The n-th draw. Source: SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
+fn drawn(n: u64) -> u64 {
+    let mut z = 5_u64.wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }
 
 fn start(at: &Path, more: &[&str]) -> Child {
@@ -121,6 +147,130 @@ fn what_does_not_fit_is_run_again() {
     let (code, _, said) = sweep(&desk, &["--out", "out", "--resume"]);
     assert_eq!((code, said.contains("runs are there")), (Some(0), false), "{said}");
     assert!(result(&dir) != whole);
+}
+
+/// What is said, wrapped lines joined.
+fn joined(said: &str) -> String {
+    said.replace("│ ", "").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn what_was_changed_by_hand_is_not_believed() {
+    let desk = desk();
+    let dir = desk.path().join("out");
+    assert_eq!(sweep(&desk, &["--out", "out", "--quiet"]).0, Some(0));
+    let whole = result(&dir);
+    let edit = |name: &str, change: &dyn Fn(&str) -> String| {
+        let text = std::fs::read_to_string(dir.join(name)).unwrap();
+        let other = change(&text);
+        assert_ne!(text, other, "{name}");
+        std::fs::write(dir.join(name), other).unwrap();
+    };
+    edit("parts/000000.json", &|text| text.replace("\"p90\":", "\"p90\":1"));
+    edit("parts/000001.json", &|text| text.replace("\"seed\":2", "\"seed\":3"));
+    edit("parts/000002.json", &|text| text.replace("fcfs", "sjf"));
+    let (code, _, said) = called(&desk, &["sweep", "merge", "out"]);
+    assert_eq!(code, Some(2));
+    assert!(joined(&said).contains("3 of 24 runs are missing"), "{said}");
+    let (code, _, said) = sweep(&desk, &["--out", "out", "--resume"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("21 of 24 runs are there"), "{said}");
+    assert!(result(&dir) == whole);
+
+    edit("grid.json", &|text| text.replace("\"0.9\"", "\"0.8\""));
+    for args in [&["sweep", "merge", "out"][..], &[&SWEEP[..], &["--out", "out"]].concat()] {
+        let (code, _, said) = called(&desk, args);
+        assert_eq!(code, Some(2));
+        assert!(joined(&said).contains("is damaged or was changed by hand") && said.contains("--resume"), "{said}");
+    }
+    let (code, _, said) = sweep(&desk, &["--out", "out", "--resume"]);
+    assert!(code == Some(0) && said.contains("24 of 24 runs are there"), "{said}");
+    assert!(result(&dir) == whole);
+
+    // Gone, it is made again of a plan that has these parts, and of no other.
+    std::fs::remove_file(dir.join("grid.json")).unwrap();
+    let (code, _, said) = called(&desk, &["sweep", "merge", "out"]);
+    assert!(code == Some(2) && joined(&said).contains("`grid.json` of `out` is gone"), "{said}");
+    let (code, _, said) = sweep(&desk, &["--out", "out"]);
+    assert!(code == Some(2) && joined(&said).contains("holds a sweep whose `grid.json` is gone; `--resume`"), "{said}");
+    let before = desk.files();
+    let (code, _, said) = sweep(&desk, &["--out", "out", "--resume", "--set", "workload.synth.span=19d"]);
+    assert!(code == Some(2) && joined(&said).contains("none of its"), "{said}");
+    assert_eq!(desk.files(), before);
+    let (code, _, said) = sweep(&desk, &["--out", "out", "--resume"]);
+    assert!(code == Some(0) && said.contains("24 of 24 runs are there"), "{said}");
+    assert!(result(&dir) == whole);
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_and_folders_are_no_parts() {
+    let desk = desk();
+    let dir = desk.path().join("out");
+    assert_eq!(sweep(&desk, &["--out", "out", "--quiet"]).0, Some(0));
+    let refused = |args: &[&str], part: &str| {
+        let (code, _, said) = called(&desk, args);
+        assert!(code == Some(2) && joined(&said).contains(part), "{said}");
+    };
+    let again = [&SWEEP[..], &["--out", "out", "--resume"]].concat();
+    for name in ["parts/000003.json", "grid.json"] {
+        let path = dir.join(name);
+        let text = std::fs::read(&path).unwrap();
+        let makers: [&dyn Fn(); 3] = [
+            &|| assert!(Command::new("mkfifo").arg(&path).status().unwrap().success()),
+            &|| std::fs::create_dir(&path).unwrap(),
+            &|| std::os::unix::fs::symlink("/dev/zero", &path).unwrap(),
+        ];
+        for make in makers {
+            std::fs::remove_file(&path).unwrap();
+            make();
+            refused(&again, "is in the way: it is not a regular file");
+            refused(&["sweep", "merge", "out"], if name == "grid.json" { "is not a file" } else { "1 of 24 runs are missing" });
+            if path.is_dir() {
+                std::fs::remove_dir(&path).unwrap();
+            } else {
+                std::fs::remove_file(&path).unwrap();
+            }
+            std::fs::write(&path, &text).unwrap();
+        }
+    }
+    assert!(Command::new("mkfifo").arg(desk.path().join("pipe")).status().unwrap().success());
+    for file in ["pipe", "/dev/zero"] {
+        refused(&["sweep", "d.toml", "--file", file], "it is a pipe or a device");
+    }
+    refused(&["sweep", "pipe", "--over", "fill=easy,strict"], "it is not a regular file");
+    refused(&["sweep", "d.toml", "--file", "out"], "it is a directory");
+}
+
+#[test]
+fn shards_that_start_together_do_not_refuse_each_other() {
+    let desk = desk();
+    for round in 0..4 {
+        let out = format!("out{round}");
+        let shards = ["1/8", "2/8", "3/8", "4/8", "5/8", "6/8", "7/8", "8/8"];
+        let children = shards.map(|shard| start(desk.path(), &["--out", &out, "--shard", shard, "--threads", "1"]));
+        for mut child in children {
+            assert_eq!(child.wait().unwrap().code(), Some(0), "round {round}");
+        }
+        assert_eq!(parts(&desk.path().join(&out)), 24);
+    }
+    assert_eq!(called(&desk, &["sweep", "merge", "out3"]).0, Some(0));
+}
+
+#[test]
+fn what_a_file_says_wrong_is_shown_there() {
+    let desk = desk();
+    let file = "policies = [\"fcfs\", \"fcsf\"]\nset = [\"engine.startup=soon\",\n    \"run\"]\nmetrics = [\"wait_s.p9\"]\nseeds = 0\n\
+        [over]\nfill = [\"strict\", \"esy\"]\nworkload.synth.load = [0.9, 9e-1]\n";
+    std::fs::write(desk.path().join("s.toml"), file).unwrap();
+    let args =
+        ["sweep", "d.toml", "--file", "s.toml", "--over", "place=frist", "--sample", "0", "--set", "workload.synth.span=x"];
+    let (code, _, said) = called(&desk, &args);
+    assert_eq!(code, Some(2));
+    let places = ["s.toml:1:21", "s.toml:2:24", "s.toml:3:5", "s.toml:4:12", "s.toml:5:9", "s.toml:7:19", "s.toml:8:29"];
+    for part in places.iter().chain(&["--over:1:7", "--sample:1:1", "--set:1:21"]) {
+        assert_eq!(said.matches(part).count(), 1, "{part} in {said}");
+    }
 }
 
 #[test]

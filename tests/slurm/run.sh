@@ -111,13 +111,13 @@ same "resumed"
 again="$(find "$sweep/parts" -newer "$work/before" -name '0*' | wc -l)"
 [ "$again" = 2 ] || fail "$again runs were made again, not 2"
 
-# A shard that fails takes the merge with it; submitted again, both are mended. Here its fourth run finds its place taken.
-rm "$sweep"/sweep.parquet "$sweep"/sweep.json "$sweep"/summary.md "$sweep"/parts/000003.json
-mkdir -p "$sweep/parts/000003.json/in-the-way"
+# A shard that fails takes the merge with it; submitted again, both are mended. Here the times of its fourth run find their place taken.
+rm "$sweep"/sweep.parquet "$sweep"/sweep.json "$sweep"/summary.md "$sweep"/parts/000003.json "$sweep"/timings/000003.json
+mkdir -p "$sweep/timings/000003.json/in-the-way"
 on_slurm --resume >/dev/null
 wait_for_jobs
 [ ! -e "$sweep/sweep.json" ] || fail "shards that failed were merged"
-rm -r "$sweep/parts/000003.json"
+rm -r "$sweep/timings/000003.json"
 on_slurm --resume >/dev/null
 wait_for_jobs
 same "mended"

@@ -3,7 +3,7 @@
 use schedlab::error::Error;
 use schedlab::form::Faults;
 use schedlab::policy::Stage;
-use schedlab::sweep::{Axis, Plan, Request, Shared};
+use schedlab::sweep::{Asked, Axis, Plan, Request, Shared};
 use schedlab::units::SimTime;
 use std::path::PathBuf;
 
@@ -35,7 +35,7 @@ impl Files {
         assert!(faults.is_empty());
         let mut request = Request { scenario: self.path(name).display().to_string(), ..Request::default() };
         more(&mut request);
-        match Plan::make(&request, &axes, 10_000) {
+        match Plan::make(&Asked { request, axes, ..Asked::default() }, 10_000) {
             Ok(Ok(plan)) => Ok(plan),
             Ok(Err(many)) => Err(format!("{} runs", many.rows())),
             Err(Error::Input(problems)) => Err(problems.iter().map(|it| format!("{it}\n")).collect()),
@@ -104,6 +104,69 @@ fn rows_know_what_they_are_of() {
     assert!(plan("fill=strict,easy", |it| it.settings = vec!["engine.startup=5s".into()]).iter().all(|it| !first.contains(it)));
     std::fs::write(files.path("t.csv"), TRACE.replace("b,5,100,1", "b,5,101,1")).unwrap();
     assert!(plan("fill=strict,easy", |_| {}).iter().all(|it| !first.contains(it)));
+}
+
+#[test]
+fn every_byte_of_a_file_counts_for_every_seed() {
+    let files = Files::new();
+    let accounts = "account,share\nlab,1\n";
+    std::fs::write(files.path("a.csv"), accounts).unwrap();
+    std::fs::write(files.path("n.csv"), "name,gpus\nn1,2\n").unwrap();
+    let text = "[run]\npolicies = [\"easy\"]\n[cluster]\nnodes = \"n.csv\"\n[workload]\ntrace = \"t.csv\"\nsample = 0.4\n";
+    std::fs::write(files.path("part.toml"), text).unwrap();
+    let arms = || files.plan("part.toml", &["fill=strict,easy"], |_| {}).unwrap().grid.arms;
+    let first = arms();
+    assert_eq!(first, arms());
+    let changed = |name: &str, was: &str, text: String| {
+        std::fs::write(files.path(name), text).unwrap();
+        assert!(arms().iter().all(|arm| !first.contains(arm)), "{name}");
+        std::fs::write(files.path(name), was).unwrap();
+        assert_eq!(arms(), first);
+    };
+    // Some of these jobs are not in the sample of the first seed.
+    for row in ["a,0,100,1", "b,5,100,1", "c,90000,50,2"] {
+        changed("t.csv", TRACE, TRACE.replace(row, &row.replace("100", "90").replace("50", "40")));
+    }
+    changed("n.csv", "name,gpus\nn1,2\n", "name,gpus\nn1,2\n\n".into());
+    changed("part.toml", text, format!("{text}# x\n"));
+}
+
+#[test]
+fn all_that_is_wrong_comes_at_once() {
+    let files = Files::new();
+    std::fs::write(files.path("wrong.toml"), RECORDED.replace("seeds = 3", "seeds = 3\nuntil = 5")).unwrap();
+    let over = ["fill=strict,esy", "run.seeds=1,2", "workload.load=nan", "place=random", "place=first"];
+    let said = files.plan("wrong.toml", &over, |it| {
+        it.settings = vec!["order".into(), "engine.startup=soon".into()];
+        it.policies = vec!["easy".into(), "bugdet".into()];
+    });
+    let said = said.unwrap_err();
+    let parts = ["no fill called `esy`", "`run.seeds` is not swept", "`load = nan`", "`place` is swept twice"];
+    let more = ["`order` does not say what to set", "`startup = soon`", "`until = 5`", "no policy `bugdet`"];
+    for part in parts.iter().chain(&more) {
+        assert_eq!(said.matches(part).count(), 1, "{part}: {said}");
+    }
+    assert_eq!(said.lines().count(), parts.len() + more.len(), "{said}");
+    // What all points of a sample have wrong is said once.
+    let over = ["workload.load=-2.0..-1.0", "order.lookback=1d..2d"];
+    let said = files.plan("recorded.toml", &over, |it| {
+        it.sample = Some(50);
+        it.policies = vec!["easy".into()];
+    });
+    let said = said.unwrap_err();
+    assert_eq!((said.matches("`load = -").count(), said.matches("lookback").count()), (1, 1), "{said}");
+}
+
+#[test]
+fn no_grid_is_larger_than_a_folder() {
+    let files = Files::new();
+    let over = ["workload.load=0.5..1.5"];
+    let mut faults = Faults::new();
+    let axes: Vec<Axis> = over.iter().filter_map(|text| Axis::parse(text, &mut faults)).collect();
+    let scenario = files.path("recorded.toml").display().to_string();
+    let request = Request { scenario, sample: Some(1_000_000), seeds: Some(1 << 40), ..Request::default() };
+    let found = Plan::make(&Asked { request, axes, ..Asked::default() }, u64::MAX).unwrap();
+    assert_eq!(found.unwrap_err().rows(), 2_000_000 << 40);
 }
 
 #[test]

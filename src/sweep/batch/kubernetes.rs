@@ -48,8 +48,9 @@ impl Kubernetes {
             let fault = Fault::new(format!("`{}` is no name of a volume claim", self.claim.escape_debug()));
             faults.push(fault.help("expected lower-case letters, digits, `-` and `.`"));
         }
-        if self.image.trim().is_empty() {
-            faults.push(Fault::new("`--image` is empty"));
+        if !is_image(&self.image) {
+            let fault = Fault::new(format!("`{}` is no name of an image", self.image.escape_debug()));
+            faults.push(fault.help("expected [HOST[:PORT]/]PATH[:TAG][@DIGEST], such as `registry.example/schedlab:0.1.0`"));
         }
         if self.mount.contains(':') {
             faults.push(Fault::new(format!("`{}` holds a colon, which Kubernetes does not take in a mount path", self.mount)));
@@ -126,6 +127,54 @@ impl Kubernetes {
     }
 }
 
+/// Whether an image can be called so.
+///
+/// Source: the grammar of `reference` in github.com/distribution/reference (`reference.go`), which container runtimes read names by; IPv6
+/// hosts in brackets are left out.
+fn is_image(text: &str) -> bool {
+    let is_word = |it: u8| it.is_ascii_alphanumeric() || it == b'_';
+    let (rest, digest) = text.split_once('@').map_or((text, None), |(rest, digest)| (rest, Some(digest)));
+    let is_digest = |digest: &str| {
+        digest.split_once(':').is_some_and(|(kind, hex)| {
+            kind.starts_with(|it: char| it.is_ascii_alphabetic())
+                && kind.bytes().all(|it| it.is_ascii_alphanumeric() || b"+._-".contains(&it))
+                && 32 <= hex.len()
+                && hex.bytes().all(|it| it.is_ascii_hexdigit())
+        })
+    };
+    // A colon after the last slash is of a tag, one before it of a port.
+    let (name, tag) = match rest.rsplit_once(':') {
+        Some((name, tag)) if !tag.contains('/') => (name, Some(tag)),
+        _ => (rest, None),
+    };
+    let is_tag = |tag: &str| {
+        let first = tag.bytes().next().is_some_and(is_word);
+        first && tag.len() <= 128 && tag.bytes().all(|it| is_word(it) || b".-".contains(&it))
+    };
+    let is_host = |host: &str| {
+        let (host, port) = host.split_once(':').map_or((host, None), |(host, port)| (host, Some(port)));
+        let is_part = |part: &str| {
+            let is_inner = |it: u8| it.is_ascii_alphanumeric() || it == b'-';
+            !part.is_empty() && part.bytes().all(is_inner) && !part.starts_with('-') && !part.ends_with('-')
+        };
+        host.split('.').all(is_part) && port.is_none_or(|port| !port.is_empty() && port.bytes().all(|it| it.is_ascii_digit()))
+    };
+    let is_path = |part: &str| {
+        // Words of small letters and digits, with one of `.`, `_`, `__` or hyphens between.
+        let is_plain = |it: char| it.is_ascii_lowercase() || it.is_ascii_digit();
+        let between = part.split(is_plain).filter(|piece| !piece.is_empty());
+        let ends = part.starts_with(is_plain) && part.ends_with(is_plain);
+        ends && between.into_iter().all(|piece| [".", "_", "__"].contains(&piece) || piece.bytes().all(|it| it == b'-'))
+    };
+    let host = name.split_once('/').filter(|(host, _)| host.contains(['.', ':']) || *host == "localhost" || !is_path(host));
+    let (host, path) = host.map_or((None, name), |(host, path)| (Some(host), path));
+    host.is_none_or(is_host)
+        && path.split('/').all(is_path)
+        && name.len() <= 255
+        && tag.is_none_or(is_tag)
+        && digest.is_none_or(is_digest)
+}
+
 /// A path without `.` and `..`, which may lead out of a folder by whose name it begins.
 fn plain(path: &str) -> PathBuf {
     let mut out = PathBuf::new();
@@ -155,6 +204,7 @@ pub fn manifest(sweep: &Kubernetes) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sweep::batch::schema::check;
     use crate::sweep::batch::tests::batch;
     use crate::sweep::batch::yaml::read;
     use std::process::Command;
@@ -168,85 +218,6 @@ mod tests {
             parallelism: 2,
             tag: "0a1b2c3d".into(),
         }
-    }
-
-    /// Fields of the objects used here, with their types, and whether they must be there: a part of the `batch/v1` and `v1` schemas.
-    ///
-    /// Source: the public API reference, kubernetes.io/docs/reference/kubernetes-api (v1.33): "Job", "PodTemplateSpec", "Container",
-    /// "PersistentVolumeClaimVolumeSource". `restartPolicy` of a Job's pods is `Never` or `OnFailure`, and with `backoffLimitPerIndex`
-    /// must be `Never`; that field needs `completionMode: Indexed`, and `Indexed` needs `completions`.
-    const SCHEMA: &str = r#"{
-        "Job": {"apiVersion!": "=batch/v1", "kind!": "=Job", "metadata!": "Meta", "spec!": "JobSpec"},
-        "Meta": {"name": "label", "namespace": "label", "labels": "Labels", "annotations": "Labels"},
-        "Labels": {"*": "string"},
-        "JobSpec": {"template!": "PodTemplate", "parallelism": "count", "completions": "count", "completionMode": "=NonIndexed|Indexed",
-            "backoffLimit": "count", "backoffLimitPerIndex": "count", "maxFailedIndexes": "count", "activeDeadlineSeconds": "count",
-            "suspend": "bool", "ttlSecondsAfterFinished": "count"},
-        "PodTemplate": {"metadata": "Meta", "spec!": "PodSpec"},
-        "PodSpec": {"containers!": "[Container", "restartPolicy!": "=Never|OnFailure", "volumes": "[Volume", "nodeSelector": "Labels"},
-        "Container": {"name!": "label", "image!": "string", "command": "[string", "args": "[string", "workingDir": "string",
-            "resources": "Resources", "volumeMounts": "[Mount"},
-        "Resources": {"requests": "Quantities", "limits": "Quantities"},
-        "Quantities": {"cpu": "quantity", "memory": "quantity"},
-        "Mount": {"name!": "label", "mountPath!": "path", "readOnly": "bool", "subPath": "string"},
-        "Volume": {"name!": "label", "persistentVolumeClaim": "Claim"},
-        "Claim": {"claimName!": "label", "readOnly": "bool"}
-    }"#;
-
-    /// What of `value` is not as the schema has it.
-    fn faults(schema: &Value, kind: &str, value: &Value, at: &str, out: &mut Vec<String>) {
-        let mut say = |what: &str| out.push(format!("{at}: {value} is {what}"));
-        let text = value.as_str().unwrap_or("\u{0}");
-        let digits = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
-        match kind {
-            "string" if !value.is_string() => say("no text"),
-            "bool" if !value.is_boolean() => say("no truth value"),
-            "count" if value.as_i64().is_none_or(|it| !(0..=i64::from(i32::MAX)).contains(&it)) => say("no count"),
-            "path" if !text.starts_with('/') || text.contains(':') => say("no path of a mount"),
-            "quantity" if !digits(text) => say("no quantity"),
-            "label"
-                if !text.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'-') || 63 < text.len() =>
-            {
-                say("no label of RFC 1123");
-            }
-            "string" | "bool" | "count" | "path" | "quantity" | "label" => {}
-            _ if kind.starts_with('=') => {
-                if !kind[1..].split('|').any(|it| it == text) {
-                    say(kind);
-                }
-            }
-            _ if kind.starts_with('[') => match value.as_array() {
-                Some(items) => items.iter().for_each(|item| faults(schema, &kind[1..], item, &format!("{at}[]"), out)),
-                None => say("no list"),
-            },
-            _ => {
-                let fields = schema[kind].as_object().unwrap();
-                let Some(entries) = value.as_object() else { return say("no object") };
-                for (key, value) in entries {
-                    let below = fields.get(key).or_else(|| fields.get(&format!("{key}!"))).or_else(|| fields.get("*"));
-                    match below {
-                        Some(below) => faults(schema, below.as_str().unwrap(), value, &format!("{at}.{key}"), out),
-                        None => out.push(format!("{at}.{key}: there is no such field")),
-                    }
-                }
-                let needed = fields.keys().filter_map(|key| key.strip_suffix('!')).filter(|key| !entries.contains_key(*key));
-                out.extend(needed.map(|key| format!("{at}.{key}: it is missing")));
-            }
-        }
-    }
-
-    fn check(job: &Value) -> Vec<String> {
-        let mut out = Vec::new();
-        faults(&serde_json::from_str(SCHEMA).unwrap(), "Job", job, "", &mut out);
-        let spec = &job["spec"];
-        let indexed = spec["completionMode"] == "Indexed";
-        if indexed && spec["completions"].is_null() || !spec["backoffLimitPerIndex"].is_null() && !indexed {
-            out.push("fields of an Indexed Job without the rest".into());
-        }
-        if !spec["backoffLimitPerIndex"].is_null() && spec["template"]["spec"]["restartPolicy"] != "Never" {
-            out.push("retries of an index with another restart policy".into());
-        }
-        out
     }
 
     fn documents(text: &str) -> Vec<Value> {
@@ -277,13 +248,20 @@ mod tests {
             change(&mut job);
             check(&job).len()
         };
+        assert_eq!(wrong(|_| {}), 0);
         assert_eq!(wrong(|job| job["spec"]["completions"] = json!("4")), 1);
+        assert_eq!(wrong(|job| job["spec"]["completions"] = json!(4_000_000_000_u64)), 1);
+        assert_eq!(wrong(|job| job["apiVersion"] = json!("batch/v2")), 1);
+        assert_eq!(wrong(|job| job["spec"]["template"]["spec"]["containers"][0]["args"][0] = json!(3)), 1);
+        assert_eq!(wrong(|job| job["metadata"]["labels"]["a"] = json!(true)), 1);
+        assert_eq!(wrong(|job| job["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = json!([])), 1);
+        assert_eq!(wrong(|job| job["spec"]["template"]["spec"]["volumes"][0]["name"] = json!("other")), 1);
+        // An unknown mode, and retries of an index without one.
         assert_eq!(wrong(|job| job["spec"]["completionMode"] = json!("indexed")), 2);
         assert_eq!(wrong(|job| job["spec"]["shards"] = json!(4)), 1);
         assert_eq!(wrong(|job| job["spec"]["template"]["spec"]["restartPolicy"] = json!("OnFailure")), 1);
         assert_eq!(wrong(|job| job["metadata"]["name"] = json!("Quick_start")), 1);
-        // It is missing, and so is the restart policy in it.
-        assert_eq!(wrong(|job| _ = job["spec"].as_object_mut().unwrap().remove("template")), 2);
+        assert_eq!(wrong(|job| _ = job["spec"].as_object_mut().unwrap().remove("template")), 1);
     }
 
     /// The command of a pod, as Kubernetes hands it over, run by a shell with a program that prints its arguments.
@@ -319,6 +297,36 @@ mod tests {
     fn expanded(word: &str) -> String {
         let pieces: Vec<String> = word.split("$$").map(|piece| piece.replace("$(HOME)", "/root")).collect();
         pieces.join("$")
+    }
+
+    #[test]
+    fn images_are_called_as_runtimes_read_them() {
+        let digest = format!("lab@sha256:{}", "0a".repeat(32));
+        for image in
+            ["lab", "lab:1", "a/b_c/d--e:V1.0", "registry.example:5000/x/schedlab:0.1.0", "localhost/lab", "UP/lab", &digest]
+        {
+            assert!(is_image(image), "{image}");
+        }
+        let long = "a".repeat(256);
+        for image in [
+            "",
+            " ",
+            "Lab",
+            "lab:",
+            "lab:-1",
+            "a b",
+            "lab@sha256:12",
+            "-x",
+            "a//b",
+            "a/b:c/d",
+            "a..b",
+            "a/",
+            "/a",
+            "x:y:z",
+            &long,
+        ] {
+            assert!(!is_image(image), "{image}");
+        }
     }
 
     #[test]

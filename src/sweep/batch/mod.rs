@@ -5,6 +5,8 @@
 
 mod kubernetes;
 mod quote;
+#[cfg(test)]
+mod schema;
 mod slurm;
 mod yaml;
 

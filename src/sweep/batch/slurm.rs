@@ -24,7 +24,15 @@ impl Slurm {
     /// Refuses what cannot stand in a script.
     pub fn check(&self, faults: &mut Faults) {
         self.batch.check(faults);
-        self.partition.iter().for_each(|it| check_word(it, faults));
+        if let Some(partition) = &self.partition {
+            check_word(partition, faults);
+            if partition.split(',').any(|name| name.trim().is_empty()) {
+                let fault = Fault::new(format!("`{}` is no partition of Slurm", partition.escape_debug()));
+                faults.push(
+                    fault.help("expected a name, or several with commas between; without `--partition` it is the cluster's own"),
+                );
+            }
+        }
         if self.batch.out.contains('\\') {
             let fault =
                 Fault::new(format!("`{}` holds a backslash, which Slurm does not take in the name of a log", self.batch.out));
@@ -34,6 +42,11 @@ impl Slurm {
             let fault = Fault::new(format!("`{}` is no time limit of Slurm", time.escape_debug()));
             faults.push(fault.help("expected minutes, `HH:MM:SS`, `DAYS-HH:MM:SS` or `infinite`"));
         }
+    }
+
+    /// Names of both jobs in the queue: that of shards, and that which merges.
+    pub fn names(&self) -> [String; 2] {
+        ["", "-merge"].map(|of_name| format!("schedlab-{}{of_name}", self.batch.name))
     }
 
     /// The folder of logs, which must be there before a job begins: Slurm does not make it.
@@ -47,7 +60,8 @@ impl Slurm {
         if batch.missing.is_empty() {
             return None;
         }
-        let mut text = self.head("", "%A_%a.log");
+        let [name, _] = self.names();
+        let mut text = self.head(&name, "%A_%a.log");
         text.push_str(&format!("#SBATCH --array={}\n", ranges(&batch.missing)));
         let words: Vec<String> = batch.arguments.iter().map(|word| shell(word)).collect();
         text.push_str(&format!(
@@ -63,7 +77,8 @@ impl Slurm {
 
     /// The job that merges, to be submitted with [`Slurm::after`].
     pub fn merge(&self) -> String {
-        let mut text = self.head("-merge", "%j-merge.log");
+        let [_, name] = self.names();
+        let mut text = self.head(&name, "%j-merge.log");
         let (program, out) = (shell(&self.batch.program), shell(&self.batch.out));
         let begin = self.begin();
         text.push_str(&format!("{begin}exec {program} sweep merge --threads=\"$SLURM_CPUS_PER_TASK\" -- {out}\n"));
@@ -88,12 +103,12 @@ impl Slurm {
         text
     }
 
-    fn head(&self, of_name: &str, log: &str) -> String {
+    fn head(&self, name: &str, log: &str) -> String {
         let batch = &self.batch;
         // A percent sign stands for more than itself in names of logs.
         let log = format!("{}/{log}", self.logs().replace('%', "%%"));
         let mut options = vec![
-            ("job-name", format!("schedlab-{}{of_name}", batch.name)),
+            ("job-name", name.to_owned()),
             ("ntasks", "1".into()),
             ("cpus-per-task", batch.cpus.to_string()),
             ("output", log),
@@ -247,6 +262,11 @@ exec /opt/schedlab sweep /data/quickstart.toml \\
         let mut faults = Faults::new();
         hostile.check(&mut faults);
         assert_eq!(faults.len(), 4, "{faults:?}");
+        for partition in ["", " ", "a,,b", "a,"] {
+            let mut faults = Faults::new();
+            Slurm { partition: Some(partition.into()), ..slurm() }.check(&mut faults);
+            assert_eq!(faults.len(), 1, "{partition:?}: {faults:?}");
+        }
         for time in ["90", "5:00", "1:00:00", "2-0", "2-00:30", "2-0:0:0", "infinite", "UNLIMITED"] {
             assert!(is_time(time), "{time}");
         }
