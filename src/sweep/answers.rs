@@ -3,7 +3,7 @@
 
 use super::request::Grid;
 use super::rows::{Row, Rows};
-use crate::compare::{Direction, Effect, Estimate, by_seed, pareto, sensitivity};
+use crate::compare::{Direction, Effect, Estimate, Point, by_seed, pareto, sensitivity};
 use crate::report::{ComparisonSummary, Comparisons, Figure, Seen};
 
 /// Strata into which the values of a sampled range are put for its effect (our choice).
@@ -94,19 +94,37 @@ pub fn against_first(rows: &Rows, grid: &Grid, arms: &[(usize, usize)]) -> Vec<O
     drafted.into_iter().map(|there| if there { judged.next() } else { None }).collect()
 }
 
-/// The best arm by each figure, the first of equals.
+/// Seeds of the runs of an arm that were cut: whose figures are not those of all the work, so that no arm may be best by them.
+pub fn cut(rows: &Rows, arm: usize) -> Vec<u64> {
+    rows.of_arm(arm).filter(|row| row.cut).map(|row| row.seed).collect()
+}
+
+/// Whether an arm completed fewer jobs than the first, where a figure is of completed jobs alone.
+pub fn fewer(rows: &Rows, arm: usize, figure: usize) -> bool {
+    let pairs = pairs(rows, 0, arm, figure);
+    let of = |side: fn(&(Seen, Seen)) -> Option<u64>| pairs.iter().filter_map(side).sum::<u64>();
+    of(|it| it.1.completions) < of(|it| it.0.completions)
+}
+
+/// The mean of a figure as it is set against those of other arms: what is only known to be at least so much, and what is of fewer completed
+/// jobs than the first arm's, stands behind.
+fn point(rows: &Rows, arm: usize, figure: usize) -> Option<Point> {
+    let mean = mean(rows, arm, figure)?;
+    let lower = rows.figures[figure].info.direction == Direction::LowerIsBetter;
+    Some(Point { value: mean.estimate.mean, behind: (mean.at_least && lower) || fewer(rows, arm, figure) })
+}
+
+/// The best arm by each figure, the first of equals; arms of which a run was cut are none.
 pub fn best(rows: &Rows, grid: &Grid, metrics: &[usize]) -> Vec<Best> {
     let arms = grid.arms.len();
     let all: Vec<(usize, usize)> = metrics.iter().flat_map(|figure| (1..arms).map(move |arm| (arm, *figure))).collect();
     let compared = against_first(rows, grid, &all);
     let one = |(place, figure): (usize, &usize)| {
-        let means: Vec<(usize, f64)> = (0..arms).filter_map(|arm| Some((arm, mean(rows, arm, *figure)?.estimate.mean))).collect();
-        let alike = means.iter().all(|it| it.1 == means[0].1);
-        let better = |own: f64, other: f64| match rows.figures[*figure].info.direction {
-            Direction::LowerIsBetter => own < other,
-            Direction::HigherIsBetter => other < own,
-        };
-        let (arm, _) = means.into_iter().reduce(|best, own| if better(own.1, best.1) { own } else { best })?;
+        let whole = (0..arms).filter(|arm| cut(rows, *arm).is_empty());
+        let points: Vec<(usize, Point)> = whole.filter_map(|arm| Some((arm, point(rows, arm, *figure)?))).collect();
+        let alike = points.iter().all(|it| it.1 == points[0].1);
+        let direction = rows.figures[*figure].info.direction;
+        let (arm, _) = points.into_iter().reduce(|best, own| if own.1.beats(best.1, direction) { own } else { best })?;
         let against = arm.checked_sub(1).and_then(|row| compared[place * (arms - 1) + row].clone());
         Some(Best { figure: *figure, arm, alike, against })
     };
@@ -124,12 +142,13 @@ pub fn confirmed(fresh: &Rows, grid: &Grid, best: &[Best], figures: &[Figure]) -
     wanted.into_iter().zip(compared).filter_map(one).collect()
 }
 
-/// The arms that no other beats in every figure.
+/// The arms that no other beats in every figure; those of which a run was cut, or that lack a figure, are left out.
 pub fn front(rows: &Rows, grid: &Grid, metrics: &[usize]) -> Vec<usize> {
     let directions: Vec<Direction> = metrics.iter().map(|figure| rows.figures[*figure].info.direction).collect();
-    let value = |arm: usize, figure: usize| mean(rows, arm, figure).map_or(f64::NAN, |it| it.estimate.mean);
-    let points: Vec<Vec<f64>> = (0..grid.arms.len()).map(|arm| metrics.iter().map(|it| value(arm, *it)).collect()).collect();
-    pareto(&points, &directions)
+    let points = |arm: usize| metrics.iter().map(|figure| point(rows, arm, *figure)).collect::<Option<Vec<Point>>>();
+    let whole = (0..grid.arms.len()).filter(|arm| cut(rows, *arm).is_empty());
+    let (arms, points): (Vec<usize>, Vec<Vec<Point>>) = whole.filter_map(|arm| Some((arm, points(arm)?))).unzip();
+    pareto(&points, &directions).into_iter().map(|row| arms[row]).collect()
 }
 
 /// What may make runs differ: the swept keys, then policies and seeds where there are several.

@@ -16,6 +16,7 @@ mod outcome;
 mod page;
 mod plan;
 mod request;
+mod results;
 mod rows;
 mod sample;
 mod shared;
