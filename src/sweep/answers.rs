@@ -198,3 +198,100 @@ fn strata(grid: &Grid, place: usize) -> Vec<usize> {
     }
     strata
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::outcome::Outcome;
+    use super::super::request::{Key, Request};
+    use super::*;
+    use crate::engine::Counters;
+    use crate::metrics::Measured;
+    use crate::report::{Run, RunSummary, Summary};
+
+    /// An outcome of one policy on three seeds, a cell for each wait; `set` says what else is in the run of an arm and seed.
+    fn outcome(waits: &[f64], metrics: &[&str], set: fn(usize, &mut RunSummary)) -> Outcome {
+        let run = |seed| Run {
+            policy: "mine".into(),
+            seed,
+            ledger_hash: String::new(),
+            measured: Measured::default(),
+            counters: Counters::default(),
+            waits: None,
+        };
+        let rows = waits.iter().enumerate().flat_map(|(arm, wait)| {
+            let runs = Summary::new("s", "", &(1..=3).map(run).collect::<Vec<Run>>()).runs;
+            runs.into_iter().map(move |mut run| {
+                let value = wait + 0.01 * (run.seed * run.seed) as f64 * (1 + arm) as f64;
+                run.ledger_hash = format!("{arm} {}", run.seed);
+                (run.wait_s.p90, run.jct_s.mean, run.jobs.measured_completed) = (Some(value), Some(value), 10);
+                set(arm, &mut run);
+                (arm, run)
+            })
+        });
+        let rows = Rows::of(rows);
+        let values: Vec<String> = (0..waits.len()).map(|cell| cell.to_string()).collect();
+        let grid = Grid {
+            schedlab: String::new(),
+            scenario: "s".into(),
+            request: Request::default(),
+            keys: vec![Key { key: "k".into(), values: values.clone(), range: false }],
+            cells: values.iter().map(|value| vec![value.clone()]).collect(),
+            policies: vec!["mine".into()],
+            seed: 1,
+            seeds: 3,
+            arms: values,
+            notes: Vec::new(),
+        };
+        let metrics: Vec<usize> = metrics.iter().filter_map(|key| rows.figure(key)).collect();
+        let (best, front) = (best(&rows, &grid, &metrics), front(&rows, &grid, &metrics));
+        Outcome { grid, rows, metrics, best, confirmed: Vec::new(), front, absent: Vec::new() }
+    }
+
+    const WAIT: &[&str] = &["wait_s.p90", "preemption.events"];
+
+    fn best_arms(outcome: &Outcome) -> Vec<usize> {
+        outcome.best.iter().map(|it| it.arm).collect()
+    }
+
+    #[test]
+    fn the_least_wait_is_the_best() {
+        let plain = outcome(&[50.0, 7.0, 5.0], WAIT, |_, _| ());
+        assert_eq!((best_arms(&plain), &plain.front[..]), (vec![2, 0], &[2][..]));
+        assert_eq!(plain.best[0].against.as_ref().map(ComparisonSummary::said).as_deref(), Some("better"));
+        let page = plain.terminal();
+        assert!(!page.contains("Left out") && !page.contains("ranks behind") && !page.contains("fewer"), "{page}");
+    }
+
+    #[test]
+    fn who_was_cut_is_not_the_best() {
+        let cut = outcome(&[50.0, 7.0, 5.0], WAIT, |arm, run| run.engine.gave_up = arm == 2 && run.seed == 2);
+        assert_eq!((best_arms(&cut), &cut.front[..]), (vec![1, 0], &[1][..]));
+        let page = cut.terminal();
+        assert!(page.contains("Left out of best and front") && page.contains("cell 2, mine (seed 2)"), "{page}");
+        assert!(cut.to_json().contains("\"cut\": [\n        2\n      ]"), "{}", cut.to_json());
+        let all = outcome(&[50.0, 7.0], WAIT, |_, run| run.engine.pass_limits = 1);
+        assert_eq!((all.best.len(), all.front.len()), (0, 0));
+        assert!(all.terminal().contains("seeds 1, 2, 3"), "{}", all.terminal());
+    }
+
+    #[test]
+    fn a_bound_is_not_the_best() {
+        let bound = |arm: usize, run: &mut RunSummary| run.wait_s.at_least.extend((arm == 2).then(|| "p90".to_owned()));
+        let found = outcome(&[50.0, 7.0, 5.0], WAIT, bound);
+        assert_eq!((best_arms(&found), &found.front[..]), (vec![1, 0], &[1][..]));
+        assert!(found.terminal().contains("ranks behind all that is known"), "{}", found.terminal());
+        let all = outcome(&[50.0, 7.0, 5.0], WAIT, |_, run| run.wait_s.at_least.push("p90".into()));
+        assert_eq!(best_arms(&all), [2, 0], "among bounds the least, for there is nothing else to go by");
+        assert_eq!(all.best[0].against.as_ref().map(ComparisonSummary::said).as_deref(), Some("withheld: still waiting"));
+    }
+
+    #[test]
+    fn who_completes_fewer_is_not_the_fastest() {
+        let metrics = &["jct_s.mean", "preemption.events"];
+        let starved = outcome(&[50.0, 7.0, 5.0], metrics, |arm, run| run.jobs.measured_completed -= u64::from(arm == 2));
+        assert_eq!((best_arms(&starved), &starved.front[..]), (vec![1, 0], &[1][..]));
+        assert!(starved.terminal().contains("completed fewer of them than the first row"), "{}", starved.terminal());
+        let alone = outcome(&[50.0, 5.0], metrics, |arm, run| run.jobs.measured_completed -= u64::from(arm == 1));
+        assert_eq!(best_arms(&alone), [0, 0], "the first stays the best");
+    }
+}

@@ -103,6 +103,17 @@ impl Rows {
         rows
     }
 
+    /// Of runs by arm, as if read.
+    #[cfg(test)]
+    pub(super) fn of(runs: impl IntoIterator<Item = (usize, RunSummary)>) -> Rows {
+        let (mut rows, mut all) = (Rows::default(), BTreeMap::new());
+        for (arm, run) in runs {
+            rows.rows.push(Row::new(arm, run, &mut all));
+        }
+        rows.settle(all);
+        rows
+    }
+
     fn settle(&mut self, all: BTreeMap<(usize, String), Figure>) {
         (self.keys, self.figures) = all.into_iter().unzip();
     }
