@@ -35,6 +35,6 @@ pub fn measured(spec: &PolicySpec, case: &Case, outcome: &Outcome, by_job: bool)
         ledger_hash: outcome.ledger.hash(),
         measured: measure(case, outcome),
         counters: outcome.counters,
-        waits: by_job.then(|| Waits { jobs: waited(case, outcome), lookback: case.lookback }),
+        waits: by_job.then(|| Waits { jobs: waited(case, outcome), lookback: case.lookback.max(spec.lookback()) }),
     }
 }

@@ -182,7 +182,7 @@ pub struct CheckArgs {
     /// A key of the scenario or of the policies, dotted, and its value; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub settings: Vec<String>,
-    /// How many seeds, counted up from the scenario's own; as many as the baseline has
+    /// Runs so many seeds, counted up from the scenario's own [default: its `run.seeds`]; a baseline of other seeds is refused
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub seeds: Option<u64>,
     /// Write a test case for each limit as JUnit XML

@@ -26,6 +26,7 @@ pub fn check(args: &CheckArgs) -> Result<(), Error> {
         notes.iter().for_each(|note| bars.note(note));
     }
     // All that can be wrong is found before anything runs.
+    outputs(args)?;
     let baseline = baseline(args, &scenario)?;
     let names: Vec<&str> = policies.iter().map(|spec| spec.name.as_str()).collect();
     limits(args, &scenario, &names, baseline.as_ref())?;
@@ -80,6 +81,61 @@ fn baseline(args: &CheckArgs, scenario: &Scenario) -> Result<Option<Baseline>, E
     let baseline = Baseline::parse(&read(&args.baseline)?).map_err(|why| unreadable(&name, &why))?;
     let differs = baseline.differs_by_name(&scenario.name, &scenario.all_seeds(), scenario.lookback());
     if differs.is_empty() { Ok(Some(baseline)) } else { Err(unlike(&name, differs, &baseline.settings, &args.settings)) }
+}
+
+/// Refuses files to write that are one another, or one of those that are read.
+fn outputs(args: &CheckArgs) -> Result<(), Error> {
+    let written = [("--junit", &args.junit), ("--sarif", &args.sarif)];
+    let written: Vec<(&str, &PathBuf)> =
+        written.into_iter().filter_map(|(option, path)| Some((option, path.as_ref()?))).collect();
+    let policies: Vec<PathBuf> = args.policies.iter().map(PathBuf::from).filter(|path| path.is_file()).collect();
+    let mut others = vec![("the scenario", &args.scenario), ("the baseline", &args.baseline)];
+    others.extend(policies.iter().map(|path| ("a policy", path)));
+    let mut faults = Faults::new();
+    for (row, (option, path)) in written.iter().enumerate() {
+        if output::is_stdout(path) {
+            let fault = Fault::new(format!("`{option} {}` would be mixed with the table, which goes to stdout", path.display()));
+            faults.push(fault.help("name a file"));
+            continue;
+        }
+        let file = place(path);
+        // A device may be named as often as one likes.
+        if file.exists() && !file.is_file() {
+            continue;
+        }
+        if let Some((other, _)) = others.iter().find(|(_, it)| place(it) == file) {
+            faults.push(Fault::new(format!("`{option} {}` would overwrite {other}", path.display())).help("name another file"));
+        }
+        if let Some((other, _)) = written[..row].iter().find(|(_, it)| place(it) == file) {
+            let fault = Fault::new(format!("`{other}` and `{option}` name the same file, `{}`", path.display()));
+            faults.push(fault.help("each needs one of its own"));
+        }
+    }
+    if faults.is_empty() { Ok(()) } else { Err(faults.into()) }
+}
+
+/// Where a file is or would be, links followed.
+fn place(path: &Path) -> PathBuf {
+    /// Longer chains of links lead nowhere on any system.
+    const LINKS: usize = 40;
+    let mut path = path.to_path_buf();
+    for _ in 0..LINKS {
+        if let Ok(found) = std::fs::canonicalize(&path) {
+            return found;
+        }
+        let parent = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+            _ => PathBuf::from("."),
+        };
+        match std::fs::read_link(&path) {
+            Ok(to) => path = parent.join(to),
+            Err(_) => {
+                let parent = std::fs::canonicalize(&parent).unwrap_or(parent);
+                return path.file_name().map_or(parent.clone(), |name| parent.join(name));
+            }
+        }
+    }
+    path
 }
 
 fn unreadable(name: &str, why: &NotABaseline) -> Error {
@@ -154,6 +210,15 @@ fn limits(args: &CheckArgs, scenario: &Scenario, policies: &[&str], baseline: Op
 
 /// Writes the baseline, whole or not at all.
 fn update(args: &CheckArgs, scenario: &Scenario, summary: &Summary) -> Result<(), Error> {
+    let cut = summary.runs.iter().filter(|run| run.engine.is_cut()).map(|run| {
+        let what = format!("`{}` did not come to rest under seed {}, and the run was cut", run.policy, run.seed);
+        Fault::new(format!("no baseline is written: {what}")).help("its figures are not those of all the work")
+    });
+    let mut faults = Faults::new();
+    cut.for_each(|fault| faults.push(fault));
+    if !faults.is_empty() {
+        return Err(faults.into());
+    }
     let baseline = Baseline::of(summary, scenario.lookback());
     // A link is kept, and what it points at is replaced whole.
     let path: PathBuf = std::fs::canonicalize(&args.baseline).unwrap_or_else(|_| args.baseline.clone());
@@ -187,7 +252,7 @@ fn judged(args: &CheckArgs, report: &Report) -> Result<(), Error> {
     }
     const NAMED: usize = 8;
     let named: Vec<String> =
-        report.failures().take(NAMED).map(|it| format!("{} ({}, {})", it.figure.key(), it.policy, it.outcome.words())).collect();
+        report.failures().take(NAMED).map(|it| format!("{} ({}, {})", it.figure.key(), it.policy, it.said())).collect();
     let more = if NAMED < failures { format!(" and {} more", failures - NAMED) } else { String::new() };
     Err(Error::Check(format!("{}: {}{more}", report.said(), named.join(", "))))
 }

@@ -2,7 +2,7 @@
 
 use crate::seed::{Draws, Purpose};
 
-/// Resamples of every bootstrap (our choice; the ends of a 95 % interval are then the 50th from either side).
+/// Resamples of every bootstrap (our choice; a 95 % interval then leaves out 50 on either side).
 pub const RESAMPLES: usize = 2000;
 
 /// From here to there, both included.

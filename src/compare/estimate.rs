@@ -1,7 +1,9 @@
 //! Student's t in one place: a mean and its 95 % interval, and how likely a t is by chance.
 
-use super::verdicts::LEVEL;
 use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// A corrected p below this is significant; intervals are of 1 - this.
+pub const LEVEL: f64 = 0.05;
 
 /// Mean of a figure over seeds, and half the width of its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]

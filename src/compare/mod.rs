@@ -19,11 +19,11 @@ mod verdicts;
 mod tests;
 
 pub use bootstrap::{Interval, RESAMPLES};
-pub use estimate::Estimate;
+pub use estimate::{Estimate, LEVEL};
 pub use holm::holm;
 pub use pairs::{Paired, paired};
-pub use pareto::pareto;
+pub use pareto::{Point, pareto};
 pub use seeds::{Seeded, by_seed};
 pub use sensitivity::{Effect, sensitivity};
 pub use timeblocks::{BlockEstimate, Blocks, LEAST_BLOCKS, Statistic, TimedPair, block_length, blocks};
-pub use verdicts::{Direction, Floor, LEVEL, Verdict, verdict};
+pub use verdicts::{Direction, Floor, Verdict, Why, verdict};

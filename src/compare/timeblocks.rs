@@ -4,8 +4,9 @@
 //! begins with to be forgotten within it.
 
 use super::bootstrap::{Interval, RESAMPLES, between};
+use super::estimate::LEVEL;
 use super::ranks::Ranks;
-use super::verdicts::{Direction, Floor, LEVEL, Verdict, judge};
+use super::verdicts::{Direction, Floor, Verdict, judge};
 use crate::seed::{Draws, Purpose};
 use crate::units::{SimSpan, SimTime};
 

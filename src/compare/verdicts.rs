@@ -1,9 +1,7 @@
 //! Better, worse, or no difference seen.
 
+use super::estimate::LEVEL;
 use super::pairs::Paired;
-
-/// A corrected p below this is significant; intervals are of 1 - this.
-pub const LEVEL: f64 = 0.05;
 
 /// Which way is good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,8 +41,30 @@ pub enum Verdict {
     TooFew,
     /// Student's t and the bootstrap disagree on whether the difference may be 0.
     Disagree,
+    /// The figures are not what a verdict may rest on.
+    Withheld(Why),
+}
+
+/// Why there is no verdict on a difference that would have one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
     /// What is known only to be at least so much is not enough to tell.
-    Censored,
+    Waiting,
+    /// The figure is of completed jobs alone, and the side that it favours completed fewer: who lets the slow ones starve looks fast.
+    Fewer,
+    /// A run was cut, so its figures are not those of all the work.
+    Cut,
+}
+
+impl Why {
+    /// In words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Why::Waiting => "still waiting",
+            Why::Fewer => "fewer completed",
+            Why::Cut => "cut",
+        }
+    }
 }
 
 impl Verdict {
@@ -56,7 +76,7 @@ impl Verdict {
             Verdict::NoDifference => "no difference seen",
             Verdict::TooFew => "too few to tell",
             Verdict::Disagree => "intervals disagree",
-            Verdict::Censored => "withheld",
+            Verdict::Withheld(_) => "withheld",
         }
     }
 }

@@ -52,6 +52,9 @@ pub struct BaselineRun {
     /// Keys of those that are only known to be at least that, since a job still waiting is at the rank.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub at_least: Vec<String>,
+    /// Whether the run was cut, so that its figures are not those of all the work. None that is written is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
 }
 
 impl Seeded for BaselineRun {
@@ -94,6 +97,7 @@ impl Baseline {
                     ledger_hash: run.ledger_hash.clone(),
                     figures: all.iter().filter_map(|figure| Some((figure.key(), value(run, figure)?))).collect(),
                     at_least: all.iter().filter(|figure| figure.is_at_least(run)).map(|figure| figure.key()).collect(),
+                    cut: run.engine.is_cut(),
                 })
                 .collect(),
         };

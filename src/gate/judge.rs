@@ -6,7 +6,7 @@
 
 use super::baseline::{Baseline, BaselinePolicy, BaselineRun};
 use crate::compare::{Direction, Paired, by_seed, paired};
-use crate::report::{Figure, Summary, figure, resolve, value};
+use crate::report::{Figure, Summary, completions, figure, resolve, value};
 use crate::scenario::gate::{Bound, Gate, Limit};
 use std::collections::BTreeSet;
 
@@ -23,6 +23,10 @@ pub enum Outcome {
     NoValue,
     /// A job still waiting is at the rank, so that the true value may be larger.
     Withheld,
+    /// It would hold, but the figure is of completed jobs alone, and fewer were completed: who lets the slow ones starve looks fast.
+    Fewer,
+    /// A run was cut, here or in the baseline, so that its figures are not those of all the work.
+    Cut,
     /// The baseline has no such policy, or it is not run.
     NoCounterpart,
 }
@@ -36,6 +40,8 @@ impl Outcome {
             Outcome::TooFew => "too few seeds",
             Outcome::NoValue => "no value",
             Outcome::Withheld => "withheld",
+            Outcome::Fewer => "fewer completed",
+            Outcome::Cut => "cut",
             Outcome::NoCounterpart => "no counterpart",
         }
     }
@@ -56,6 +62,10 @@ pub struct Check {
     pub found: Option<Paired>,
     /// Whether the baseline's value, and the one of now, are only known to be at least that.
     pub at_least: [bool; 2],
+    /// Completed jobs in the baseline and now, where the figure is of those alone.
+    pub completions: Option<[f64; 2]>,
+    /// Seeds of runs that were cut, in the baseline and now.
+    pub cut: [Vec<u64>; 2],
     /// How much worse it may be, where the limit is a margin, in the unit of the figure.
     pub margin: Option<f64>,
     /// How much worse it is at most, one-sided 95 %, in the unit of the figure (negative: it is better). `None` without a margin.
@@ -147,6 +157,10 @@ fn against(limit: &Limit, is_default: bool, summary: &Summary, policy: &str, bas
         figures.push(whole);
     }
     let pairs = by_seed(base.runs.iter(), summary.of_policy(policy));
+    let cut: [Vec<u64>; 2] = [
+        base.runs.iter().filter(|run| run.cut).map(|run| run.seed).collect(),
+        summary.of_policy(policy).filter(|run| run.engine.is_cut()).map(|run| run.seed).collect(),
+    ];
     // A name that only the baseline has is a figure that is no longer there.
     let gone: BTreeSet<&String> = pairs.iter().flat_map(|(base, _)| base.figures.keys()).collect();
     for named in gone.into_iter().filter_map(|key| figure(key).ok()).filter(|it| it.info.key == limit.metric) {
@@ -173,7 +187,13 @@ fn against(limit: &Limit, is_default: bool, summary: &Summary, policy: &str, bas
         let unlike = || pairs.iter().filter(|(base, own)| absolute || base.ledger_hash != own.ledger_hash);
         let waits = |base: &BaselineRun| base.at_least.contains(&key);
         check.at_least = [unlike().any(|(base, _)| waits(base)), unlike().any(|(_, own)| check.figure.is_at_least(own))];
-        if let Some(found) = check.found.filter(|_| !one_sided) {
+        let of_base = |run: &BaselineRun| run.figures.get(check.figure.info.completions?).copied();
+        let counts = pairs.iter().filter_map(|(base, own)| Some([of_base(base)?, completions(own, &check.figure)? as f64]));
+        check.completions = counts.reduce(|sum, it| [sum[0] + it[0], sum[1] + it[1]]);
+        check.cut = cut.clone();
+        if check.cut.iter().any(|seeds| !seeds.is_empty()) {
+            check.outcome = Outcome::Cut;
+        } else if let Some(found) = check.found.filter(|_| !one_sided) {
             check.decide(&found);
         }
         Some(check)
@@ -190,9 +210,26 @@ impl Check {
             base: base.to_owned(),
             found: None,
             at_least: [false; 2],
+            completions: None,
+            cut: [Vec::new(), Vec::new()],
             margin: None,
             worse_at_most: None,
             outcome,
+        }
+    }
+
+    /// What came of it, in words; with the seeds of runs that were cut.
+    pub fn said(&self) -> String {
+        const SHOWN: usize = 4;
+        let seeds = |seeds: &[u64]| {
+            let shown: Vec<String> = seeds.iter().take(SHOWN).map(u64::to_string).collect();
+            let noun = if seeds.len() == 1 { "seed" } else { "seeds" };
+            format!("{noun} {}{}", shown.join(", "), if SHOWN < seeds.len() { ", …" } else { "" })
+        };
+        match (self.outcome, &self.cut) {
+            (Outcome::Cut, [base, own]) if own.is_empty() => format!("cut in the baseline, {}", seeds(base)),
+            (Outcome::Cut, [_, own]) => format!("cut, {}", seeds(own)),
+            (outcome, _) => outcome.words().to_owned(),
         }
     }
 
@@ -216,11 +253,19 @@ impl Check {
             Bound::Min(_) => false,
             Bound::Max(_) | Bound::WorseBy(_) | Bound::Margin(_) | Bound::MarginRelative(_) | Bound::Floor => self.at_least[1],
         };
-        self.outcome = match (holds, hidden) {
-            (None, _) => Outcome::TooFew,
-            (Some(true), false) => Outcome::Holds,
-            (Some(true), true) => Outcome::Withheld,
-            (Some(false), _) => Outcome::Broken,
+        // What holds says that the new side is good enough, which fewer completed jobs do not show.
+        let fewer = match self.limit.bound {
+            Bound::Min(_) => false,
+            Bound::Max(_) | Bound::WorseBy(_) | Bound::Margin(_) | Bound::MarginRelative(_) | Bound::Floor => {
+                self.completions.is_some_and(|[base, own]| own < base)
+            }
+        };
+        self.outcome = match holds {
+            None => Outcome::TooFew,
+            Some(true) if hidden => Outcome::Withheld,
+            Some(true) if fewer => Outcome::Fewer,
+            Some(true) => Outcome::Holds,
+            Some(false) => Outcome::Broken,
         };
     }
 

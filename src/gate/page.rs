@@ -30,7 +30,7 @@ pub fn page(report: &Report) -> String {
     let rows = report.checks.iter().map(|check| {
         let mut row: Vec<String> = several.then(|| plain(&check.policy)).into_iter().collect();
         row.extend([plain(&check.figure.key()), side(check, 0), side(check, 1), difference(check), bound(check), limit(check)]);
-        row.push(check.outcome.words().to_owned());
+        row.push(check.said());
         row
     });
     let table = Part::Table { labels: 1 + usize::from(several), head, rows: rows.collect() };
@@ -52,6 +52,16 @@ fn hints(report: &Report) -> impl Iterator<Item = &'static str> {
         (
             Outcome::Withheld,
             "Withheld: a job still waiting is at the rank of a percentile, so it may be larger than what is shown.",
+        ),
+        (
+            Outcome::Fewer,
+            "Fewer completed: the figure is of completed jobs alone, and fewer were completed than in the baseline, so it says nothing for the \
+             change.",
+        ),
+        (
+            Outcome::Cut,
+            "Cut: the policy did not come to rest (jobs only took each other's place, or changes went on within an instant), so that the \
+             figures are not those of all the work.",
         ),
         (Outcome::NoCounterpart, "No counterpart: baseline and run do not have the same policies. `--policy` chooses some."),
     ];
@@ -76,9 +86,12 @@ fn policies(report: &Report) -> Vec<(String, String)> {
 /// One sentence on a limit, of one line.
 pub(super) fn sentence(check: &Check) -> String {
     let key = plain(&check.figure.key());
-    let mut text = format!("{key} under {}: {}", plain(&check.policy), check.outcome.words());
+    let mut text = format!("{key} under {}: {}", plain(&check.policy), check.said());
     if check.found.is_some() {
         text += &format!("; {} in the baseline, now {}, difference {}", side(check, 0), side(check, 1), difference(check));
+    }
+    if let Some([base, own]) = check.completions.filter(|_| check.outcome == Outcome::Fewer) {
+        text += &format!(", of {own} completed jobs, {base} in the baseline");
     }
     if check.worse_at_most.is_some() {
         text += &format!(", 95 % bound {}", bound(check));

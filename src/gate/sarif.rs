@@ -8,11 +8,13 @@ use super::page::{limit, sentence};
 use serde_json::{Value, json};
 
 /// What may be wrong, with a rule each.
-const RULES: [(Outcome, &str); 5] = [
+const RULES: [(Outcome, &str); 7] = [
     (Outcome::Broken, "A figure is not within a limit of the scenario's gate."),
     (Outcome::TooFew, "A margin takes more seeds that give different runs."),
     (Outcome::NoValue, "A figure has no value, here or in the baseline."),
     (Outcome::Withheld, "A percentile is only known to be at least what it is, and may be larger."),
+    (Outcome::Fewer, "A figure of completed jobs alone is of fewer of them than in the baseline."),
+    (Outcome::Cut, "A run was cut, since the policy did not come to rest."),
     (Outcome::NoCounterpart, "A policy has no counterpart in the baseline, or the other way round."),
 ];
 

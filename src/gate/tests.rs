@@ -147,6 +147,63 @@ fn what_is_at_least_so_much_does_not_pass() {
     assert_eq!(outcomes([true, true], true)[0], Outcome::Holds, "the same run again is not worse than itself");
 }
 
+/// JCT is of completed jobs: a policy that starves those that would take long completes fewer, and looks fast.
+#[test]
+fn fewer_completed_jobs_do_not_pass() {
+    fn jct(run: &mut RunSummary, value: f64) {
+        (run.jct_s.mean, run.jobs.measured_completed) = (Some(value), 10);
+    }
+    let outcome = |limit: &str, before: [f64; 3], after: [f64; 3], completed: u64| {
+        let gate = gate(&format!("[[gate.limit]]\nmetric = \"jct_s.mean\"\n{limit}\n"));
+        let (before, mut after) = (runs("p", &before, jct), runs("p", &after, jct));
+        after.runs.iter_mut().for_each(|run| run.ledger_hash.push('x'));
+        after.runs[1].jobs.measured_completed = completed;
+        let report = judge(&gate, "s.toml", &after, &baseline(&before), true);
+        let text = github(&report);
+        assert_eq!(
+            text.contains("of 29 completed jobs, 30 in the baseline"),
+            report.checks[0].outcome == Outcome::Fewer,
+            "{text}"
+        );
+        report.checks[0].outcome
+    };
+    let (slow, fast) = (THREE, THREE.map(|it| it - 50.0));
+    for limit in ["margin = 1", "margin_relative = 0.1", "worse_by = 0.1", "max = 500"] {
+        assert_eq!(outcome(limit, slow, fast, 10), Outcome::Holds, "{limit}");
+        assert_eq!(outcome(limit, slow, fast, 11), Outcome::Holds, "{limit}");
+        assert_eq!(outcome(limit, slow, fast, 9), Outcome::Fewer, "{limit}");
+    }
+    assert_eq!(outcome("min = 1", slow, fast, 9), Outcome::Holds, "they can only make it lower");
+    assert_eq!(outcome("margin = 1", fast, slow, 9), Outcome::Broken);
+}
+
+#[test]
+fn runs_that_were_cut_do_not_pass() {
+    let limits = gate("[[gate.limit]]\nmetric = \"wait_s.p90\"\nmargin = 50\n");
+    type Cut = fn(&mut RunSummary);
+    let told = |before: Option<Cut>, after: Option<Cut>| {
+        let both = [before, after].map(|cut| {
+            let mut summary = runs("p", &THREE, wait);
+            cut.into_iter().for_each(|cut| summary.runs[1..].iter_mut().for_each(cut));
+            summary
+        });
+        let report = judge(&limits, "s.toml", &both[1], &baseline(&both[0]), true);
+        let (text, log) = (page(&report), sarif(&report));
+        assert_eq!(
+            text.contains("did not come to rest") && log.contains("gate/cut"),
+            report.failures().count() == 1,
+            "{text}{log}"
+        );
+        format!("{} {}", report.checks[0].policy, report.checks[0].said())
+    };
+    let (gave_up, passes): (Cut, Cut) = (|run| run.engine.gave_up = true, |run| run.engine.pass_limits = 2);
+    assert_eq!(told(None, None), "p holds");
+    assert_eq!(told(None, Some(gave_up)), "p cut, seeds 1, 2");
+    assert_eq!(told(None, Some(passes)), "p cut, seeds 1, 2");
+    assert_eq!(told(Some(gave_up), None), "p cut in the baseline, seeds 1, 2");
+    assert_eq!(told(Some(gave_up), Some(passes)), "p cut, seeds 1, 2");
+}
+
 #[test]
 fn policies_meet_their_counterparts() {
     let three = |policy: &str| runs(policy, &THREE, wait);

@@ -2,6 +2,7 @@
 
 use crate::engine::{Case, Policy};
 use crate::registry::{Info, Kind, Knob, Knobs};
+use crate::units::SimSpan;
 
 /// The questions that a policy answers, in the order of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -146,6 +147,19 @@ impl PolicySpec {
     /// The choice made for `stage`.
     pub fn choice(&self, stage: Stage) -> &Choice {
         &self.stages[stage as usize]
+    }
+    /// How long its order remembers usage: the window, or of what decays the sliding window of the same mean age (half-life x 2 / ln 2);
+    /// zero if it remembers none.
+    pub fn lookback(&self) -> SimSpan {
+        let knobs = &self.choice(Stage::Order).knobs;
+        let window = knobs.opt_span("lookback").unwrap_or(SimSpan::ZERO);
+        let alike =
+            |half: SimSpan| SimSpan::from_millis(libm::round(half.as_millis() as f64 * 2.0 / std::f64::consts::LN_2) as u64);
+        match knobs.opt_text("kernel") {
+            Some("none") => SimSpan::ZERO,
+            Some("decay") => knobs.opt_span("half_life").map_or(window, alike),
+            Some(_) | None => window,
+        }
     }
     /// A policy ready to run on `case`.
     ///

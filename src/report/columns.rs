@@ -1,6 +1,7 @@
 //! The columns of every Parquet file, with units and meaning: the writer, the tests and `docs/outputs.md` read this list.
 
-use super::comparison::KEYS;
+use super::compared::KEYS;
+use super::fidelity;
 use super::figures::{Unit, figures};
 use crate::compare::Direction;
 
@@ -196,6 +197,10 @@ pub const TABLES: [TableDoc; 6] = [
 pub fn outputs_md() -> String {
     let mut text = String::from(INTRODUCTION);
     text += &comparison_md();
+    text += FIDELITY;
+    for (key, about) in fidelity::KEYS {
+        text += &format!("| `{key}` | {about} |\n");
+    }
     for table in &TABLES {
         text += &format!(
             "\n## POLICY/SEED/{}\n\n{}\n\n| column | type | unit | meaning |\n|---|---|---|---|\n",
@@ -240,6 +245,16 @@ const COMPARISON: &str = "
 
 A list: every other policy against the first, figure by figure; absent of one policy. [comparing.md](comparing.md) says what the numbers
 mean.
+
+| key | meaning |
+|---|---|
+";
+
+const FIDELITY: &str = "
+## fidelity of summary.json
+
+A list: policies by how well they explain the observed waits, the best first; absent where the work holds no observed starts. `schedlab run
+--fidelity` shows it as a table.
 
 | key | meaning |
 |---|---|

@@ -1,86 +1,16 @@
 //! The key `comparison`: each policy against the first, figure by figure, with intervals and a verdict.
 
-use super::figures::{Figure, resolve, value};
-use super::summary::{Run, RunSummary, Summary, round};
-use crate::compare::{Interval, Statistic, TimedPair, Verdict, blocks, by_seed, holm, paired, verdict};
-use crate::metrics::Waited;
+use super::compared::{BlocksSummary, ComparisonSummary};
+use super::figures::{Figure, completions, resolve, value};
+use super::numbers::round;
+use super::summary::{Run, RunSummary, Summary, Waits};
+use crate::compare::{Interval, Statistic, TimedPair, Verdict, Why, blocks, by_seed, holm, paired, verdict};
 use crate::units::SimSpan;
-use serde::{Deserialize, Serialize};
-
-/// One policy against the first in one figure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ComparisonSummary {
-    /// Key of the figure, as in a run.
-    pub metric: String,
-    /// The policy compared with: the first.
-    pub base: String,
-    /// The policy compared.
-    pub policy: String,
-    /// Pairs of runs that have the figure. Seeds that gave the same two runs again count once.
-    pub n: u64,
-    /// Mean of the base.
-    pub mean_base: Option<f64>,
-    /// Mean of the policy.
-    pub mean: Option<f64>,
-    /// Mean difference, policy minus base.
-    pub difference: Option<f64>,
-    /// Half of its 95 % interval by Student's t; null of one pair.
-    pub half: Option<f64>,
-    /// Its 95 % interval by bootstrap: over pairs, or of one pair over blocks of time.
-    pub bootstrap: Option<[f64; 2]>,
-    /// How likely a difference at least as large is by chance.
-    pub p: Option<f64>,
-    /// The same, corrected for all comparisons of this list.
-    pub p_holm: Option<f64>,
-    /// In words.
-    pub verdict: String,
-    /// Sides (`base`, `policy`) known only to be at least that, since a job still waiting is at the rank.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub at_least: Vec<String>,
-    /// Of one history in blocks of time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub blocks: Option<BlocksSummary>,
-}
-
-/// Blocks of time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct BlocksSummary {
-    /// How many fit into the history.
-    pub count: u64,
-    /// How long one is, in days.
-    pub length_d: Option<f64>,
-}
-
-/// Its keys and what they mean, for the documentation.
-pub(super) const KEYS: &[(&str, &str)] = &[
-    ("metric", "Key of the figure, as in a run."),
-    ("base", "The policy compared with: the first."),
-    ("policy", "The policy compared."),
-    ("n", "Pairs of runs of one seed that both have the figure. Seeds that gave the same two runs again count once."),
-    ("mean_base", "Mean of the base."),
-    ("mean", "Mean of the policy."),
-    ("difference", "Mean difference, policy minus base."),
-    ("half", "Half of its 95 % interval (Student's t for pairs); null of one pair."),
-    (
-        "bootstrap",
-        "Its 95 % interval by bootstrap, lower and upper end: over pairs, or of one pair over blocks of time; null without.",
-    ),
-    (
-        "p",
-        "How likely a difference at least as large is by chance; null without interval, or where neither side is known exactly.",
-    ),
-    ("p_holm", "The same, corrected for all comparisons of the list."),
-    ("verdict", "`better`, `worse`, `no difference seen`, `too few to tell`, `intervals disagree` or `withheld`."),
-    (
-        "at_least",
-        "Sides (`base`, `policy`) known only to be at least that, since a job still waiting is at the rank; absent of none.",
-    ),
-    ("blocks", "Of one history: `count` blocks of `length_d` days; absent where time was not cut."),
-];
 
 /// What was compared before verdicts: all of them together decide on each.
 struct Draft {
     summary: ComparisonSummary,
+    doubt: Doubt,
     judge: Box<dyn Fn(Option<f64>) -> Verdict>,
 }
 
@@ -122,15 +52,6 @@ pub(super) fn compare(summary: &Summary, runs: &[Run]) -> Vec<ComparisonSummary>
     judged(drafts)
 }
 
-/// The waits of a run's jobs one by one, and the lookback of its figures.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Waits {
-    /// Jobs in order.
-    pub jobs: Vec<Waited>,
-    /// The lookback.
-    pub lookback: SimSpan,
-}
-
 /// Whether a figure says something in that summary: one class alone is all jobs, and one account or none is no budget.
 fn tells(figure: &Figure, summary: &Summary) -> bool {
     let most = |count: fn(&RunSummary) -> usize| summary.runs.iter().map(count).max().unwrap_or(0);
@@ -154,11 +75,20 @@ pub struct Seen {
     pub value: f64,
     /// Whether it is only known to be at least that, since a job still waiting is at its rank.
     pub at_least: bool,
+    /// How many completed jobs it is of, where it is of those alone.
+    pub completions: Option<u64>,
+    /// Whether the run was cut.
+    pub cut: bool,
 }
 
 /// A figure of a run, if it has it.
 pub fn seen(run: &RunSummary, figure: &Figure) -> Option<Seen> {
-    Some(Seen { value: value(run, figure)?, at_least: figure.is_at_least(run) })
+    Some(Seen {
+        value: value(run, figure)?,
+        at_least: figure.is_at_least(run),
+        completions: completions(run, figure),
+        cut: run.engine.is_cut(),
+    })
 }
 
 /// The figures of tables of comparisons, fixed before anything is run; `*` stands for each name.
@@ -189,10 +119,10 @@ impl Comparisons {
 fn drafted(figure: &Figure, (base, own): (&str, &str), pairs: &[(Seen, Seen)]) -> Option<Draft> {
     let (before, after): (Vec<f64>, Vec<f64>) = pairs.iter().map(|(base, own)| (base.value, own.value)).unzip();
     let found = paired(&before, &after)?;
-    let censored = (pairs.iter().any(|(base, _)| base.at_least), pairs.iter().any(|(_, own)| own.at_least));
+    let doubt = Doubt::of(pairs);
     let mut at_least = Vec::new();
-    at_least.extend(censored.0.then(|| "base".to_owned()));
-    at_least.extend(censored.1.then(|| "policy".to_owned()));
+    at_least.extend(doubt.censored.0.then(|| "base".to_owned()));
+    at_least.extend(doubt.censored.1.then(|| "policy".to_owned()));
     let summary = ComparisonSummary {
         metric: figure.key(),
         base: base.to_owned(),
@@ -203,29 +133,57 @@ fn drafted(figure: &Figure, (base, own): (&str, &str), pairs: &[(Seen, Seen)]) -
         difference: round(Some(found.difference)),
         half: round(found.half),
         bootstrap: found.bootstrap.and_then(ends),
-        p: found.p.filter(|_| censored != (true, true)),
+        p: found.p.filter(|_| doubt.censored != (true, true)),
         p_holm: None,
         verdict: String::new(),
+        withheld: None,
         at_least,
         blocks: None,
     };
     let (direction, floor) = (figure.info.direction, figure.info.floor);
-    let judge = move |p: Option<f64>| uncensored(verdict(&found, p, direction, floor), found.difference, censored);
-    Some(Draft { summary, judge: Box::new(judge) })
+    let judge = move |p: Option<f64>| doubt.of_verdict(verdict(&found, p, direction, floor), found.difference);
+    Some(Draft { summary, doubt, judge: Box::new(judge) })
 }
 
-/// A verdict on what is known only to be at least so much: it stands where more of it would only make the difference larger.
-fn uncensored(verdict: Verdict, difference: f64, (base, own): (bool, bool)) -> Verdict {
-    let stands = match (base, own) {
-        (false, false) => true,
-        (true, true) => false,
-        (true, false) => difference < 0.0,
-        (false, true) => 0.0 < difference,
-    };
-    match verdict {
-        Verdict::TooFew => Verdict::TooFew,
-        _ if !stands => Verdict::Censored,
-        Verdict::Better | Verdict::Worse | Verdict::NoDifference | Verdict::Disagree | Verdict::Censored => verdict,
+/// What keeps figures from carrying a verdict; base first.
+#[derive(Clone, Copy, Debug)]
+struct Doubt {
+    /// Whether a side is known only to be at least so much.
+    censored: (bool, bool),
+    /// Completed jobs that either side is of, where it is of those alone.
+    completions: Option<(u64, u64)>,
+    /// Whether a run was cut.
+    cut: bool,
+}
+
+impl Doubt {
+    fn of(pairs: &[(Seen, Seen)]) -> Doubt {
+        let completions = pairs.iter().map(|(base, own)| base.completions.zip(own.completions));
+        Doubt {
+            censored: (pairs.iter().any(|(base, _)| base.at_least), pairs.iter().any(|(_, own)| own.at_least)),
+            completions: completions.reduce(|sum, it| sum.zip(it).map(|(sum, it)| (sum.0 + it.0, sum.1 + it.1))).flatten(),
+            cut: pairs.iter().any(|(base, own)| base.cut || own.cut),
+        }
+    }
+
+    /// A verdict with those doubts. On what is known only to be at least so much it stands where more of it would only make the difference
+    /// larger; on completed jobs alone, where it does not favour the side that completed fewer.
+    fn of_verdict(self, verdict: Verdict, difference: f64) -> Verdict {
+        let stands = match self.censored {
+            (false, false) => true,
+            (true, true) => false,
+            (true, false) => difference < 0.0,
+            (false, true) => 0.0 < difference,
+        };
+        let (base, own) = self.completions.unwrap_or_default();
+        match verdict {
+            Verdict::TooFew => Verdict::TooFew,
+            _ if self.cut => Verdict::Withheld(Why::Cut),
+            _ if !stands => Verdict::Withheld(Why::Waiting),
+            Verdict::Better if own < base => Verdict::Withheld(Why::Fewer),
+            Verdict::Worse if base < own => Verdict::Withheld(Why::Fewer),
+            Verdict::Better | Verdict::Worse | Verdict::NoDifference | Verdict::Disagree | Verdict::Withheld(_) => verdict,
+        }
     }
 }
 
@@ -236,19 +194,19 @@ fn by_blocks(drafts: &mut [Draft], policy: &str, before: &Waits, after: &Waits) 
         let Some(draft) = drafts.iter_mut().find(|it| it.summary.metric == key && it.summary.policy == policy) else {
             continue;
         };
-        let Some(found) = blocks(&series, before.lookback, statistic) else {
+        let Some(found) = blocks(&series, before.lookback.max(after.lookback), statistic) else {
             continue;
         };
         let summary = &mut draft.summary;
         let days = found.length.as_secs_f64() / SimSpan::DAY.as_secs_f64();
         summary.blocks = Some(BlocksSummary { count: found.count, length_d: round(Some(days)) });
-        let censored = (summary.at_least.iter().any(|it| it == "base"), summary.at_least.iter().any(|it| it == "policy"));
+        let doubt = draft.doubt;
         summary.bootstrap = found.estimate.and_then(|it| ends(it.interval));
-        summary.p = found.estimate.map(|it| it.p).filter(|_| censored != (true, true));
+        summary.p = found.estimate.map(|it| it.p).filter(|_| doubt.censored != (true, true));
         let Some(info) = super::figures::figures().iter().find(|info| info.key == key) else {
             continue;
         };
-        let judge = move |p: Option<f64>| uncensored(found.verdict(p, info.direction, info.floor), found.difference(), censored);
+        let judge = move |p: Option<f64>| doubt.of_verdict(found.verdict(p, info.direction, info.floor), found.difference());
         draft.judge = Box::new(judge);
     }
 }
@@ -271,10 +229,19 @@ fn series(before: &Waits, after: &Waits) -> Vec<TimedPair> {
 fn judged(drafts: Vec<Draft>) -> Vec<ComparisonSummary> {
     let p: Vec<f64> = drafts.iter().filter_map(|draft| draft.summary.p).collect();
     let mut corrected = holm(&p).into_iter();
-    let judged = drafts.into_iter().map(|Draft { mut summary, judge }| {
+    let judged = drafts.into_iter().map(|Draft { mut summary, doubt, judge }| {
         let exact = summary.p.and_then(|_| corrected.next());
-        let withheld = summary.at_least.len() == 2 && summary.bootstrap.is_some();
-        summary.verdict = if withheld { Verdict::Censored } else { judge(exact) }.words().to_owned();
+        let unknown = doubt.censored == (true, true) && summary.bootstrap.is_some();
+        let found = match judge(exact) {
+            _ if unknown && !doubt.cut => Verdict::Withheld(Why::Waiting),
+            _ if unknown => Verdict::Withheld(Why::Cut),
+            found => found,
+        };
+        summary.verdict = found.words().to_owned();
+        summary.withheld = match found {
+            Verdict::Withheld(why) => Some(why.words().to_owned()),
+            Verdict::Better | Verdict::Worse | Verdict::NoDifference | Verdict::TooFew | Verdict::Disagree => None,
+        };
         (summary.p, summary.p_holm) = (round(summary.p), round(exact));
         summary
     });
@@ -287,8 +254,10 @@ fn ends(interval: Interval) -> Option<[f64; 2]> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::compared::KEYS;
     use super::super::tests::summary;
     use super::*;
+    use crate::metrics::Waited;
 
     /// Runs of two policies on `seeds`, the second with a mean wait less by `saved` and one as it is.
     fn seeds(seeds: u64, saved: fn(u64) -> f64) -> Summary {
@@ -365,6 +334,43 @@ mod tests {
         }
     }
 
+    /// Who completes fewer jobs is not the faster one, however short those that it completed took; who completes as many or more may be.
+    #[test]
+    fn starving_is_not_fast() {
+        let said = |saved: f64, completed: [u64; 2]| {
+            let mut summary = seeds(5, |_| 0.0);
+            for (row, run) in summary.runs.iter_mut().enumerate() {
+                run.jct_s.mean = Some(500.0 + run.seed as f64 - if row % 2 == 1 { saved + run.seed as f64 } else { 0.0 });
+                run.jobs.measured_completed = completed[row % 2];
+            }
+            of(&compare(&summary, &[]), "jct_s.mean").said()
+        };
+        for (saved, completed, expected) in [
+            (90.0, [10, 10], "better"),
+            (90.0, [10, 11], "better"),
+            (90.0, [10, 9], "withheld: fewer completed"),
+            (-90.0, [10, 9], "worse"),
+            (-90.0, [9, 10], "withheld: fewer completed"),
+            (0.001, [10, 9], "no difference seen"),
+        ] {
+            assert_eq!(said(saved, completed), expected, "{saved} {completed:?}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_was_cut_has_no_verdict() {
+        let mut summary = seeds(5, |seed| 20.0 + seed as f64);
+        assert_eq!(of(&compare(&summary, &[]), "wait_s.mean").said(), "better");
+        summary.runs[3].engine.gave_up = true;
+        let found = compare(&summary, &[]);
+        assert!(found.iter().all(|it| it.said() == "withheld: cut"), "{found:?}");
+        summary.comparison = found;
+        let text = super::super::terminal(&summary);
+        assert!(text.contains("none got anything done") && text.contains("priority, seed 1."), "{text}");
+        summary.runs[3].engine = super::super::EngineSummary { pass_limits: 1, ..summary.runs[2].engine.clone() };
+        assert_eq!(of(&compare(&summary, &[]), "wait_s.mean").said(), "withheld: cut");
+    }
+
     #[test]
     fn one_history_is_cut_into_blocks() {
         let mut summary = seeds(1, |_| 50.0);
@@ -388,6 +394,13 @@ mod tests {
         assert_eq!(mean.blocks, Some(BlocksSummary { count: 29, length_d: Some(1.0) }));
         assert_eq!((mean.n, mean.half, mean.verdict.as_str()), (1, None, "better"));
         assert!(mean.bootstrap.is_some_and(|[low, high]| low <= -45.0 && -45.0 <= high), "{mean:?}");
+        // Blocks are as long as the longest memory of either side.
+        for side in [0, 1] {
+            let mut runs = runs(30);
+            runs[side].waits.as_mut().unwrap().lookback = SimSpan::from_secs(3 * 86_400);
+            let found = compare(&summary, &runs);
+            assert_eq!(of(&found, "wait_s.mean").blocks, Some(BlocksSummary { count: 9, length_d: Some(3.0) }), "{side}");
+        }
         let short = compare(&summary, &runs(20));
         let mean = of(&short, "wait_s.mean");
         assert_eq!((mean.blocks.map(|it| it.count), mean.bootstrap, mean.verdict.as_str()), (Some(19), None, "too few to tell"));
@@ -397,6 +410,7 @@ mod tests {
     fn every_key_is_documented() {
         let mut found = compare(&seeds(3, |_| 1.0), &[]).swap_remove(0);
         found.at_least.push("base".into());
+        found.withheld = Some("cut".into());
         found.blocks = Some(BlocksSummary { count: 1, length_d: None });
         let found = serde_json::to_value(found).unwrap();
         let mut keys: Vec<&str> = KEYS.iter().map(|(key, _)| *key).collect();

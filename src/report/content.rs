@@ -291,6 +291,15 @@ impl<'a> Say<'a> {
         vec![Part::Heading("Fidelity".into()), Part::Text(text), Part::Table { labels: 1, head, rows: rows.collect() }]
     }
 
+    /// Which runs were cut for want of progress.
+    fn gave_up(&self) -> Option<Part> {
+        let runs = self.summary.runs.iter().filter(|run| run.engine.gave_up);
+        let named: Vec<String> = runs.map(|run| format!("{}, seed {}", run.policy, run.seed)).collect();
+        let about = "Runs cut, since jobs only took each other's place and none got anything done, so that figures are of what was done until \
+                     then";
+        (!named.is_empty()).then(|| Part::Text(format!("{about}: {}.", named.join("; "))))
+    }
+
     /// What a reader must know to read the tables right.
     fn notes(&self) -> Vec<Part> {
         let mut notes = Vec::new();
@@ -317,6 +326,7 @@ impl<'a> Say<'a> {
         note(|run| run.engine.moves, "Running jobs moved to other GPUs");
         note(|run| run.engine.refused, "Decisions that the engine refused");
         note(|run| run.engine.pass_limits, "Instants at which the policy still made changes after the most passes");
+        notes.extend(self.gave_up());
         notes
     }
 }

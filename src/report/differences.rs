@@ -1,10 +1,10 @@
 //! Each policy against the first: what differs, how sure that is, and what it means.
 
-use super::comparison::ComparisonSummary;
+use super::compared::ComparisonSummary;
 use super::content::{Part, Read, Reader, Say, hour_decimals};
 use super::figures::{Figure, Unit, resolve};
 use super::humane::{duration_range, number};
-use crate::compare::{Estimate, LEAST_BLOCKS, Verdict};
+use crate::compare::{Estimate, LEAST_BLOCKS, Verdict, Why};
 
 impl<'a> Say<'a> {
     /// With several pairs of runs a table of verdicts for each policy, else one of plain differences.
@@ -66,8 +66,8 @@ impl<'a> Say<'a> {
             };
             row.extend([it.n.to_string(), p(it.p), p(it.p_holm)]);
         }
-        let signed = base != policy && it.verdict != Verdict::Censored.words();
-        row.push(if signed { format!("{} ({sign})", it.verdict) } else { it.verdict.clone() });
+        let signed = base != policy && it.withheld.is_none();
+        row.push(if signed { format!("{} ({sign})", it.verdict) } else { it.said() });
         Some(row)
     }
 
@@ -95,8 +95,17 @@ impl<'a> Say<'a> {
         if said(Verdict::Disagree) {
             text += " Intervals disagree: one of Student's t and the bootstrap holds 0, the other does not.";
         }
-        if said(Verdict::Censored) {
-            text += " Withheld: a job still waiting is at the rank, so the true difference may be another.";
+        for (why, reason) in [
+            (Why::Waiting, "Still waiting: a job is at the rank, so the true difference may be another."),
+            (
+                Why::Fewer,
+                "Fewer completed: the figure is of completed jobs alone, and the side that it favours completed fewer of them.",
+            ),
+            (Why::Cut, "Cut: a run was cut, so its figures are not those of all the work."),
+        ] {
+            if comparison.iter().any(|it| it.withheld.as_deref() == Some(why.words())) {
+                text += &format!(" {reason}");
+            }
         }
         text
     }
@@ -111,7 +120,7 @@ impl<'a> Say<'a> {
                 let [low, high] = it.bootstrap?;
                 let difference = self.signed(figure.info.unit, Estimate { mean: it.difference?, half: None });
                 let range = self.range(figure.info.unit, low, high);
-                Some(vec![it.policy.clone(), self.label(&figure), difference, range, it.verdict.clone()])
+                Some(vec![it.policy.clone(), self.label(&figure), difference, range, it.said()])
             })
             .collect();
         let blocks = cut.iter().find_map(|it| Some((it.blocks?.count, it.blocks?.length_d?)));

@@ -3,7 +3,8 @@
 use super::content::{Part, Say};
 use super::figures::Unit;
 use super::keys::{DeadlinesSummary, EnergySummary, FailureSummary, ModelFailureSummary};
-use super::summary::{RunSummary, hours, round};
+use super::numbers::{hours, round};
+use super::summary::RunSummary;
 use crate::metrics::Measured;
 use crate::units::GpuTime;
 

@@ -7,70 +7,86 @@
 use super::content::{Part, Reader};
 use super::figures::Unit;
 use super::humane::number;
-use super::keys::FidelitySummary;
+use super::keys::{FidelityRankSummary, FidelitySummary};
+use super::numbers::round;
 use super::summary::Summary;
 use crate::compare::Estimate;
 use std::cmp::Ordering;
 
+/// Its keys and what they mean, for the documentation.
+pub(super) const KEYS: &[(&str, &str)] = &[
+    ("rank", "1 is the policy that explains the observed waits best: by rank correlation, then by the median error."),
+    ("policy", "The policy."),
+    (
+        "jobs",
+        "Jobs compared: those whose start the history holds and that started here. Like all that follows, a mean over seeds.",
+    ),
+    ("rank_correlation", "Spearman's, of simulated with observed first waits; null where all waits of a side are alike."),
+    ("error_p50_s", "Median of the absolute difference of a job's waits."),
+    ("error_p90_s", "90th percentile of the same."),
+];
+
+/// Policies by how well they explain the observed waits, the best first; those without a job to compare are left out.
+pub(super) fn ranked(summary: &Summary) -> Vec<FidelityRankSummary> {
+    let mut found: Vec<FidelityRankSummary> = summary.policies().into_iter().filter_map(|policy| row(summary, policy)).collect();
+    found.sort_by(compare);
+    for (row, rank) in found.iter_mut().zip(1..) {
+        row.rank = rank;
+    }
+    found
+}
+
 /// Means over the seeds of one policy.
-struct Row<'a> {
-    policy: &'a str,
-    jobs: f64,
-    correlation: Option<f64>,
-    error: [Option<f64>; 2],
+fn row(summary: &Summary, policy: &str) -> Option<FidelityRankSummary> {
+    let runs: Vec<&FidelitySummary> = summary.of_policy(policy).filter_map(|run| run.fidelity.as_ref()).collect();
+    let mean = |of: fn(&FidelitySummary) -> Option<f64>| {
+        round(Estimate::of(&runs.iter().filter_map(|it| of(it)).collect::<Vec<f64>>()).map(|it| it.mean))
+    };
+    (!runs.is_empty()).then(|| FidelityRankSummary {
+        rank: 0,
+        policy: policy.to_owned(),
+        jobs: mean(|it| Some(it.jobs as f64)),
+        rank_correlation: mean(|it| it.rank_correlation),
+        error_p50_s: mean(|it| it.error_p50_s),
+        error_p90_s: mean(|it| it.error_p90_s),
+    })
 }
 
-impl<'a> Row<'a> {
-    fn new(summary: &Summary, policy: &'a str) -> Option<Row<'a>> {
-        let runs: Vec<&FidelitySummary> =
-            summary.runs.iter().filter(|run| run.policy == policy).filter_map(|run| run.fidelity.as_ref()).collect();
-        let mean = |of: fn(&FidelitySummary) -> Option<f64>| {
-            Estimate::of(&runs.iter().filter_map(|it| of(it)).collect::<Vec<f64>>()).map(|it| it.mean)
-        };
-        Some(Row {
-            policy,
-            jobs: mean(|it| Some(it.jobs as f64))?,
-            correlation: mean(|it| it.rank_correlation),
-            error: [mean(|it| it.error_p50_s), mean(|it| it.error_p90_s)],
-        })
-    }
-    /// The better first; what has no correlation, since all its waits are alike, last.
-    fn compare(&self, other: &Row<'_>) -> Ordering {
-        let by_correlation = match (self.correlation, other.correlation) {
-            (Some(own), Some(other)) => other.total_cmp(&own),
-            (own, other) => other.is_some().cmp(&own.is_some()),
-        };
-        let error = |row: &Row<'_>| row.error[0].unwrap_or(f64::INFINITY);
-        by_correlation.then(error(self).total_cmp(&error(other)))
-    }
+/// The better first; what has no correlation, since all its waits are alike, last.
+fn compare(own: &FidelityRankSummary, other: &FidelityRankSummary) -> Ordering {
+    let by_correlation = match (own.rank_correlation, other.rank_correlation) {
+        (Some(own), Some(other)) => other.total_cmp(&own),
+        (own, other) => other.is_some().cmp(&own.is_some()),
+    };
+    let error = |row: &FidelityRankSummary| row.error_p50_s.unwrap_or(f64::INFINITY);
+    by_correlation.then(error(own).total_cmp(&error(other)))
 }
 
-/// A table of policies, the one that explains the observed waits best first; those without a job to compare are left out.
+/// A table of policies, the one that explains the observed waits best first.
 pub fn ranking(summary: &Summary) -> Vec<Part> {
-    let mut found: Vec<Row<'_>> = summary.policies().into_iter().filter_map(|policy| Row::new(summary, policy)).collect();
-    found.sort_by(Row::compare);
+    let found = &summary.fidelity;
     let heading = Part::Heading("Fidelity by policy".into());
     let Some(best) = found.first() else {
         let text = "No job whose start was observed started here, so no policy explains anything.";
         return vec![heading, Part::Text(text.into())];
     };
-    let text = match best.correlation {
+    let text = match best.rank_correlation {
         Some(_) => format!("{} explains best who waited longest. Ranked by rank correlation, then by median error.", best.policy),
         None => "All waits are alike, here or in the history, so who waited longest cannot be compared. Ranked by median error."
             .into(),
     };
     let cell = |value: Option<f64>| value.map_or("-".into(), |value| Reader::Terminal.value(Unit::Seconds, value));
-    let row = |(rank, row): (usize, &Row<'_>)| {
+    let row = |row: &FidelityRankSummary| {
         vec![
-            (1 + rank).to_string(),
-            row.policy.to_owned(),
-            row.correlation.map_or("-".into(), |value| number(value, 3)),
-            cell(row.error[0]),
-            cell(row.error[1]),
-            number(row.jobs, 0),
+            row.rank.to_string(),
+            row.policy.clone(),
+            row.rank_correlation.map_or("-".into(), |value| number(value, 3)),
+            cell(row.error_p50_s),
+            cell(row.error_p90_s),
+            row.jobs.map_or("-".into(), |value| number(value, 0)),
         ]
     };
-    let rows = found.iter().enumerate().map(row).collect();
+    let rows = found.iter().map(row).collect();
     let head = ["rank", "policy", "rank correlation", "error p50", "error p90", "jobs"].map(String::from).into();
     vec![heading, Part::Text(text), Part::Table { labels: 2, head, rows }]
 }
@@ -105,6 +121,12 @@ mod tests {
             Some(Part::Table { rows, .. }) => rows.iter().map(|row| row[1].clone()).collect::<Vec<String>>(),
             _ => Vec::new(),
         };
+        all.fidelity = ranked(&all);
         assert_eq!(names(ranking(&all)), ["best", "near", "far", "worse", "none"]);
+        let json = serde_json::to_value(&all).unwrap();
+        assert_eq!((&json["fidelity"][1]["policy"], &json["fidelity"][1]["rank"]), (&"near".into(), &2.into()));
+        let mut keys: Vec<&str> = KEYS.iter().map(|(key, _)| *key).collect();
+        keys.sort_unstable();
+        assert_eq!(json["fidelity"][0].as_object().unwrap().keys().collect::<Vec<_>>(), keys);
     }
 }

@@ -40,6 +40,9 @@ pub struct FigureInfo {
     pub direction: Direction,
     /// The smallest difference worth a verdict.
     pub floor: Floor,
+    /// Key of the count of jobs that it is of, where those are completed ones alone: who lets the slow ones starve then looks fast, so what
+    /// favours the side with fewer of them is no verdict.
+    pub completions: Option<&'static str>,
     read: Read,
 }
 
@@ -102,6 +105,19 @@ pub fn value(run: &RunSummary, figure: &Figure) -> Option<f64> {
         }
     }
 }
+
+/// How many completed jobs a figure of completed jobs is of; `None` for all others.
+pub fn completions(run: &RunSummary, figure: &Figure) -> Option<u64> {
+    match figure.info.completions? {
+        MEASURED_COMPLETED => Some(run.jobs.measured_completed),
+        _ => Some(run.jobs.completed),
+    }
+}
+
+/// Key of the count of completed jobs that JCT and slowdown are of.
+const MEASURED_COMPLETED: &str = "jobs.measured_completed";
+/// Key of the count of completed jobs that the makespan is of.
+const COMPLETED: &str = "jobs.completed";
 
 impl FigureInfo {
     fn last(&self) -> &'static str {
@@ -178,7 +194,7 @@ const fn info(
         Unit::Count | Unit::GpuHours | Unit::Ratio => Floor { absolute: 0.0, relative: 0.01 },
         Unit::Percent | Unit::Hundredths => Floor { absolute: 0.005, relative: 0.0 },
     };
-    FigureInfo { key, label, about, unit, direction, floor, read }
+    FigureInfo { key, label, about, unit, direction, floor, completions: None, read }
 }
 
 /// A figure of which less is better.
@@ -194,6 +210,11 @@ const fn fine(key: &'static str, label: &'static str, about: &'static str, read:
 /// A figure of which more is better.
 const fn more(key: &'static str, label: &'static str, about: &'static str, unit: Unit, read: Read) -> FigureInfo {
     info(key, label, about, unit, read, Direction::HigherIsBetter)
+}
+
+/// A figure of completed jobs alone, of which less is better; `completions` is the key of their count.
+const fn of_completed(info: FigureInfo, completions: &'static str) -> FigureInfo {
+    FigureInfo { completions: Some(completions), ..info }
 }
 
 fn class<'a>(run: &'a RunSummary, name: &str) -> Option<&'a ClassSummary> {
@@ -229,11 +250,11 @@ const FIGURES: &[FigureInfo] = &[
     less("first_wait_s.p90", "first wait p90", "Submission to first start: 90th percentile.", Seconds, FIRST),
     less("first_wait_s.p95", "first wait p95", "Submission to first start: 95th percentile.", Seconds, FIRST),
     less("first_wait_s.p99", "first wait p99", "Submission to first start: 99th percentile.", Seconds, FIRST),
-    less("jct_s.mean", "JCT mean", "Submission to completion: mean.", Seconds, JCT),
-    less("jct_s.p90", "JCT p90", "Submission to completion: 90th percentile.", Seconds, JCT),
-    less("bounded_slowdown.mean", "slowdown mean", "Bounded slowdown: mean.", Ratio, SLOWDOWN),
-    less("bounded_slowdown.p90", "slowdown p90", "Bounded slowdown: 90th percentile.", Ratio, SLOWDOWN),
-    less("bounded_slowdown.p95", "slowdown p95", "Bounded slowdown: 95th percentile.", Ratio, SLOWDOWN),
+    of_completed(less("jct_s.mean", "JCT mean", "Submission to completion: mean.", Seconds, JCT), MEASURED_COMPLETED),
+    of_completed(less("jct_s.p90", "JCT p90", "Submission to completion: 90th percentile.", Seconds, JCT), MEASURED_COMPLETED),
+    of_completed(less("bounded_slowdown.mean", "slowdown mean", "Bounded slowdown: mean.", Ratio, SLOWDOWN), MEASURED_COMPLETED),
+    of_completed(less("bounded_slowdown.p90", "slowdown p90", "Bounded slowdown: 90th percentile.", Ratio, SLOWDOWN), MEASURED_COMPLETED),
+    of_completed(less("bounded_slowdown.p95", "slowdown p95", "Bounded slowdown: 95th percentile.", Ratio, SLOWDOWN), MEASURED_COMPLETED),
     less("by_class.*.wait_s.mean", "* wait mean", "Time in the queue of one class: mean.", Seconds, CLASS_WAIT),
     less("by_class.*.wait_s.p90", "* wait p90", "Time in the queue of one class: 90th percentile.", Seconds, CLASS_WAIT),
     less("by_class.*.wait_s.p99", "* wait p99", "Time in the queue of one class: 99th percentile.", Seconds, CLASS_WAIT),
@@ -267,7 +288,8 @@ const FIGURES: &[FigureInfo] = &[
     more("occupancy", "occupancy", "Held over healthy GPU time.", Percent, Number(|run, _| run.occupancy)),
     more("utilization", "utilization", "What devices did over what was held.", Percent, Number(|run, _| run.utilization)),
     more("goodput_gpu_h", "goodput GPU h", "Work of completed jobs.", GpuHours, Number(|run, _| run.goodput_gpu_h)),
-    more("jobs.completed", "completed", "Jobs completed.", Count, Number(|run, _| Some(run.jobs.completed as f64))),
+    more(COMPLETED, "completed", "Jobs completed.", Count, Number(|run, _| Some(run.jobs.completed as f64))),
+    more(MEASURED_COMPLETED, "measured completed", "Jobs completed of those submitted in the measured window.", Count, Number(|run, _| Some(run.jobs.measured_completed as f64))),
     less("jobs.missed_deadlines", "missed deadlines", "Jobs that did not start by their deadline.", Count, Number(|run, _| Some(run.jobs.missed_deadlines as f64))),
     more("completion_rate", "completed share", "Jobs completed of those submitted.", Percent, Number(|run, _| run.completion_rate)),
     less("deadlines.share", "missed deadlines share", "Jobs that did not start by their deadline, of those that have one.", Percent, Number(|run, _| run.deadlines.as_ref()?.share)),
@@ -276,7 +298,7 @@ const FIGURES: &[FigureInfo] = &[
     less("fragmentation.stranded", "stranded", "Free GPUs that the task mix cannot use, of free GPUs, while anyone waits.", Percent, Number(|run, _| run.fragmentation.stranded)),
     more("interruptible_gpus.p10", "interruptible GPUs p10", "GPUs that could be had at one moment: a tenth of the time at most this.", Count, Number(|run, _| run.interruptible_gpus.p10)),
     less("queue_max", "longest queue", "The longest queue before a pass.", Count, Number(|run, _| Some(run.queue_max as f64))),
-    less("makespan_s", "makespan", "First submission to last completion.", Seconds, Number(|run, _| run.makespan_s)),
+    of_completed(less("makespan_s", "makespan", "First submission to last completion.", Seconds, Number(|run, _| run.makespan_s)), COMPLETED),
     less("drains.empty_s.p90", "drained p90", "From the begin of a drain to the node being empty: 90th percentile.", Seconds, Spread(|run, _| Some(&run.drains.as_ref()?.empty_s))),
     less("drains.human_repairs", "human repairs", "Drains that work held too long.", Count, Number(|run, _| Some(run.drains.as_ref()?.human_repairs as f64))),
     less("sessions.interruptions", "interruptions", "Interruptions of interactive sessions.", Count, Number(|run, _| Some(run.sessions.as_ref()?.interruptions as f64))),

@@ -17,6 +17,8 @@ pub struct JobsSummary {
     pub timed_out: u64,
     pub measured: u64,
     pub missed_deadlines: u64,
+    #[serde(default)]
+    pub measured_completed: u64,
 }
 
 /// Mean and nearest-rank percentiles.
@@ -345,6 +347,16 @@ pub struct EngineSummary {
     pub moves: u64,
     /// Instants at which the policy still made changes after the most passes.
     pub pass_limits: u64,
+    /// Whether the run was cut since jobs only took each other's place and none got anything done.
+    #[serde(default)]
+    pub gave_up: bool,
+}
+
+impl EngineSummary {
+    /// Whether the run was cut, as a whole or at an instant: then its figures are not those of what the policy would have done.
+    pub fn is_cut(&self) -> bool {
+        self.gave_up || 0 < self.pass_limits
+    }
 }
 
 /// Delivered of owed with other caps than the lookback's.
@@ -373,4 +385,21 @@ pub struct FidelitySummary {
     pub error_p90_s: Option<f64>,
     /// Spearman's rank correlation.
     pub rank_correlation: Option<f64>,
+}
+
+/// How well one policy explains the observed waits: means over its seeds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FidelityRankSummary {
+    /// 1 is the one that explains them best.
+    pub rank: u64,
+    /// The policy.
+    pub policy: String,
+    /// Jobs compared.
+    pub jobs: Option<f64>,
+    /// Spearman's rank correlation of simulated with observed waits; null if either side's are all alike.
+    pub rank_correlation: Option<f64>,
+    /// Median of the absolute difference.
+    pub error_p50_s: Option<f64>,
+    /// 90th percentile of the absolute difference.
+    pub error_p90_s: Option<f64>,
 }

@@ -4,6 +4,7 @@
 
 mod behaviour;
 mod columns;
+mod compared;
 mod comparison;
 mod content;
 mod differences;
@@ -11,15 +12,19 @@ mod error;
 mod failures;
 mod fidelity;
 mod figures;
+mod fragments;
 mod humane;
 mod inflation;
 mod inputs;
 mod keys;
+mod numbers;
 mod parquet;
 mod render;
 mod sections;
+mod summarize;
 mod summary;
 mod timing;
+mod users;
 mod writer;
 
 #[cfg(test)]
@@ -27,21 +32,24 @@ mod tests;
 
 pub use behaviour::{BehaviourSummary, OthersSummary, TopLevelSummary};
 pub use columns::{Column, DataType, TABLES, TableDoc, outputs_md};
-pub use comparison::{BlocksSummary, ComparisonSummary, Comparisons, Seen, Waits, seen, shown};
+pub use compared::{BlocksSummary, ComparisonSummary};
+pub use comparison::{Comparisons, Seen, seen, shown};
 pub use content::{Part, Reader};
 pub use error::ReportError;
 pub use fidelity::ranking;
-pub use figures::{Figure, FigureInfo, Unit, figure, figures, resolve, value};
+pub use figures::{Figure, FigureInfo, Unit, completions, figure, figures, resolve, value};
+pub use fragments::{InflationEndSummary, InflationSummary};
 pub use humane::duration;
-pub use inflation::{InflationEndSummary, InflationSummary};
 pub use inputs::inputs;
 pub use keys::{
     AccountSummary, ClassSummary, DeadlinesSummary, DeliveredBySummary, DrainsSummary, EnergySummary, EngineSummary,
-    FailureSummary, FidelitySummary, FragmentClasses, FragmentationSummary, JobsSummary, LevelsSummary, ModelFailureSummary,
-    PerJobSummary, PreemptionSummary, PromisesSummary, SessionsSummary, SpreadSummary, TierSummary, WindowCliffSummary,
+    FailureSummary, FidelityRankSummary, FidelitySummary, FragmentClasses, FragmentationSummary, JobsSummary, LevelsSummary,
+    ModelFailureSummary, PerJobSummary, PreemptionSummary, PromisesSummary, SessionsSummary, SpreadSummary, TierSummary,
+    WindowCliffSummary,
 };
+pub use numbers::round;
 pub use parquet::{Values as TableColumn, write_frame, write_tables};
 pub use render::{set_markdown, set_terminal, summary_md, terminal};
-pub use summary::{Run, RunSummary, Summary, round};
+pub use summary::{Run, RunSummary, Summary, Waits};
 pub use timing::{Decisions, RunTiming, Timing};
 pub use writer::{RunFiles, Writer, write};

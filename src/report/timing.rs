@@ -1,6 +1,6 @@
 //! `timing.json`: all that may differ between equal runs.
 
-use super::summary::round;
+use super::numbers::round;
 use serde::{Deserialize, Serialize};
 
 /// `timing.json`.

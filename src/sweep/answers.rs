@@ -3,7 +3,7 @@
 
 use super::request::Grid;
 use super::rows::{Row, Rows};
-use crate::compare::{Direction, Effect, Estimate, by_seed, pareto, sensitivity};
+use crate::compare::{Direction, Effect, Estimate, Point, by_seed, pareto, sensitivity};
 use crate::report::{ComparisonSummary, Comparisons, Figure, Seen};
 
 /// Strata into which the values of a sampled range are put for its effect (our choice).
@@ -94,19 +94,37 @@ pub fn against_first(rows: &Rows, grid: &Grid, arms: &[(usize, usize)]) -> Vec<O
     drafted.into_iter().map(|there| if there { judged.next() } else { None }).collect()
 }
 
-/// The best arm by each figure, the first of equals.
+/// Seeds of the runs of an arm that were cut: whose figures are not those of all the work, so that no arm may be best by them.
+pub fn cut(rows: &Rows, arm: usize) -> Vec<u64> {
+    rows.of_arm(arm).filter(|row| row.cut).map(|row| row.seed).collect()
+}
+
+/// Whether an arm completed fewer jobs than the first, where a figure is of completed jobs alone.
+pub fn fewer(rows: &Rows, arm: usize, figure: usize) -> bool {
+    let pairs = pairs(rows, 0, arm, figure);
+    let of = |side: fn(&(Seen, Seen)) -> Option<u64>| pairs.iter().filter_map(side).sum::<u64>();
+    of(|it| it.1.completions) < of(|it| it.0.completions)
+}
+
+/// The mean of a figure as it is set against those of other arms: what is only known to be at least so much, and what is of fewer completed
+/// jobs than the first arm's, stands behind.
+fn point(rows: &Rows, arm: usize, figure: usize) -> Option<Point> {
+    let mean = mean(rows, arm, figure)?;
+    let lower = rows.figures[figure].info.direction == Direction::LowerIsBetter;
+    Some(Point { value: mean.estimate.mean, behind: (mean.at_least && lower) || fewer(rows, arm, figure) })
+}
+
+/// The best arm by each figure, the first of equals; arms of which a run was cut are none.
 pub fn best(rows: &Rows, grid: &Grid, metrics: &[usize]) -> Vec<Best> {
     let arms = grid.arms.len();
     let all: Vec<(usize, usize)> = metrics.iter().flat_map(|figure| (1..arms).map(move |arm| (arm, *figure))).collect();
     let compared = against_first(rows, grid, &all);
     let one = |(place, figure): (usize, &usize)| {
-        let means: Vec<(usize, f64)> = (0..arms).filter_map(|arm| Some((arm, mean(rows, arm, *figure)?.estimate.mean))).collect();
-        let alike = means.iter().all(|it| it.1 == means[0].1);
-        let better = |own: f64, other: f64| match rows.figures[*figure].info.direction {
-            Direction::LowerIsBetter => own < other,
-            Direction::HigherIsBetter => other < own,
-        };
-        let (arm, _) = means.into_iter().reduce(|best, own| if better(own.1, best.1) { own } else { best })?;
+        let whole = (0..arms).filter(|arm| cut(rows, *arm).is_empty());
+        let points: Vec<(usize, Point)> = whole.filter_map(|arm| Some((arm, point(rows, arm, *figure)?))).collect();
+        let alike = points.iter().all(|it| it.1 == points[0].1);
+        let direction = rows.figures[*figure].info.direction;
+        let (arm, _) = points.into_iter().reduce(|best, own| if own.1.beats(best.1, direction) { own } else { best })?;
         let against = arm.checked_sub(1).and_then(|row| compared[place * (arms - 1) + row].clone());
         Some(Best { figure: *figure, arm, alike, against })
     };
@@ -124,12 +142,13 @@ pub fn confirmed(fresh: &Rows, grid: &Grid, best: &[Best], figures: &[Figure]) -
     wanted.into_iter().zip(compared).filter_map(one).collect()
 }
 
-/// The arms that no other beats in every figure.
+/// The arms that no other beats in every figure; those of which a run was cut, or that lack a figure, are left out.
 pub fn front(rows: &Rows, grid: &Grid, metrics: &[usize]) -> Vec<usize> {
     let directions: Vec<Direction> = metrics.iter().map(|figure| rows.figures[*figure].info.direction).collect();
-    let value = |arm: usize, figure: usize| mean(rows, arm, figure).map_or(f64::NAN, |it| it.estimate.mean);
-    let points: Vec<Vec<f64>> = (0..grid.arms.len()).map(|arm| metrics.iter().map(|it| value(arm, *it)).collect()).collect();
-    pareto(&points, &directions)
+    let points = |arm: usize| metrics.iter().map(|figure| point(rows, arm, *figure)).collect::<Option<Vec<Point>>>();
+    let whole = (0..grid.arms.len()).filter(|arm| cut(rows, *arm).is_empty());
+    let (arms, points): (Vec<usize>, Vec<Vec<Point>>) = whole.filter_map(|arm| Some((arm, points(arm)?))).unzip();
+    pareto(&points, &directions).into_iter().map(|row| arms[row]).collect()
 }
 
 /// What may make runs differ: the swept keys, then policies and seeds where there are several.
@@ -178,4 +197,101 @@ fn strata(grid: &Grid, place: usize) -> Vec<usize> {
         strata[cell] = rank * levels / values.len();
     }
     strata
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::outcome::Outcome;
+    use super::super::request::{Key, Request};
+    use super::*;
+    use crate::engine::Counters;
+    use crate::metrics::Measured;
+    use crate::report::{Run, RunSummary, Summary};
+
+    /// An outcome of one policy on three seeds, a cell for each wait; `set` says what else is in the run of an arm and seed.
+    fn outcome(waits: &[f64], metrics: &[&str], set: fn(usize, &mut RunSummary)) -> Outcome {
+        let run = |seed| Run {
+            policy: "mine".into(),
+            seed,
+            ledger_hash: String::new(),
+            measured: Measured::default(),
+            counters: Counters::default(),
+            waits: None,
+        };
+        let rows = waits.iter().enumerate().flat_map(|(arm, wait)| {
+            let runs = Summary::new("s", "", &(1..=3).map(run).collect::<Vec<Run>>()).runs;
+            runs.into_iter().map(move |mut run| {
+                let value = wait + 0.01 * (run.seed * run.seed) as f64 * (1 + arm) as f64;
+                run.ledger_hash = format!("{arm} {}", run.seed);
+                (run.wait_s.p90, run.jct_s.mean, run.jobs.measured_completed) = (Some(value), Some(value), 10);
+                set(arm, &mut run);
+                (arm, run)
+            })
+        });
+        let rows = Rows::of(rows);
+        let values: Vec<String> = (0..waits.len()).map(|cell| cell.to_string()).collect();
+        let grid = Grid {
+            schedlab: String::new(),
+            scenario: "s".into(),
+            request: Request::default(),
+            keys: vec![Key { key: "k".into(), values: values.clone(), range: false }],
+            cells: values.iter().map(|value| vec![value.clone()]).collect(),
+            policies: vec!["mine".into()],
+            seed: 1,
+            seeds: 3,
+            arms: values,
+            notes: Vec::new(),
+        };
+        let metrics: Vec<usize> = metrics.iter().filter_map(|key| rows.figure(key)).collect();
+        let (best, front) = (best(&rows, &grid, &metrics), front(&rows, &grid, &metrics));
+        Outcome { grid, rows, metrics, best, confirmed: Vec::new(), front, absent: Vec::new() }
+    }
+
+    const WAIT: &[&str] = &["wait_s.p90", "preemption.events"];
+
+    fn best_arms(outcome: &Outcome) -> Vec<usize> {
+        outcome.best.iter().map(|it| it.arm).collect()
+    }
+
+    #[test]
+    fn the_least_wait_is_the_best() {
+        let plain = outcome(&[50.0, 7.0, 5.0], WAIT, |_, _| ());
+        assert_eq!((best_arms(&plain), &plain.front[..]), (vec![2, 0], &[2][..]));
+        assert_eq!(plain.best[0].against.as_ref().map(ComparisonSummary::said).as_deref(), Some("better"));
+        let page = plain.terminal();
+        assert!(!page.contains("Left out") && !page.contains("ranks behind") && !page.contains("fewer"), "{page}");
+    }
+
+    #[test]
+    fn who_was_cut_is_not_the_best() {
+        let cut = outcome(&[50.0, 7.0, 5.0], WAIT, |arm, run| run.engine.gave_up = arm == 2 && run.seed == 2);
+        assert_eq!((best_arms(&cut), &cut.front[..]), (vec![1, 0], &[1][..]));
+        let page = cut.terminal();
+        assert!(page.contains("Left out of best and front") && page.contains("cell 2, mine (seed 2)"), "{page}");
+        assert!(cut.to_json().contains("\"cut\": [\n        2\n      ]"), "{}", cut.to_json());
+        let all = outcome(&[50.0, 7.0], WAIT, |_, run| run.engine.pass_limits = 1);
+        assert_eq!((all.best.len(), all.front.len()), (0, 0));
+        assert!(all.terminal().contains("seeds 1, 2, 3"), "{}", all.terminal());
+    }
+
+    #[test]
+    fn a_bound_is_not_the_best() {
+        let bound = |arm: usize, run: &mut RunSummary| run.wait_s.at_least.extend((arm == 2).then(|| "p90".to_owned()));
+        let found = outcome(&[50.0, 7.0, 5.0], WAIT, bound);
+        assert_eq!((best_arms(&found), &found.front[..]), (vec![1, 0], &[1][..]));
+        assert!(found.terminal().contains("ranks behind all that is known"), "{}", found.terminal());
+        let all = outcome(&[50.0, 7.0, 5.0], WAIT, |_, run| run.wait_s.at_least.push("p90".into()));
+        assert_eq!(best_arms(&all), [2, 0], "among bounds the least, for there is nothing else to go by");
+        assert_eq!(all.best[0].against.as_ref().map(ComparisonSummary::said).as_deref(), Some("withheld: still waiting"));
+    }
+
+    #[test]
+    fn who_completes_fewer_is_not_the_fastest() {
+        let metrics = &["jct_s.mean", "preemption.events"];
+        let starved = outcome(&[50.0, 7.0, 5.0], metrics, |arm, run| run.jobs.measured_completed -= u64::from(arm == 2));
+        assert_eq!((best_arms(&starved), &starved.front[..]), (vec![1, 0], &[1][..]));
+        assert!(starved.terminal().contains("completed fewer of them than the first row"), "{}", starved.terminal());
+        let alone = outcome(&[50.0, 5.0], metrics, |arm, run| run.jobs.measured_completed -= u64::from(arm == 1));
+        assert_eq!(best_arms(&alone), [0, 0], "the first stays the best");
+    }
 }

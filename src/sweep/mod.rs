@@ -20,6 +20,7 @@ mod partial;
 mod plan;
 mod reader;
 mod request;
+mod results;
 mod rows;
 mod sample;
 mod sealed;

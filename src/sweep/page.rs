@@ -153,7 +153,7 @@ impl Page<'_> {
             row.extend(self.place(best.arm));
             row.push(self.figure(best.arm, best.figure));
             match &best.against {
-                Some(it) => row.extend([self.difference(best.figure, it), it.verdict.clone()]),
+                Some(it) => row.extend([self.difference(best.figure, it), it.said()]),
                 None if best.alike => row.extend(["-".into(), "all rows alike".into()]),
                 None if best.arm == 0 => row.extend(["-".into(), "the first is the best".into()]),
                 None => row.extend(["-".into(), "no pairs to compare".into()]),
@@ -161,14 +161,49 @@ impl Page<'_> {
             if fresh {
                 let key = outcome.rows.figures[best.figure].key();
                 match outcome.confirmed.iter().find(|it| it.metric == key && it.arm == best.arm) {
-                    Some(it) => row.extend([self.difference(best.figure, &it.against), it.against.verdict.clone()]),
+                    Some(it) => row.extend([self.difference(best.figure, &it.against), it.against.said()]),
                     None => row.extend(["-".to_owned(), "-".to_owned()]),
                 }
             }
             row
         });
         let table = Part::Table { labels, head, rows: rows.collect() };
-        vec![Part::Heading("Best".into()), table, Part::Text(self.legend())]
+        let mut parts = vec![Part::Heading("Best".into()), table, Part::Text(self.legend())];
+        parts.extend(self.left_out().into_iter().chain(self.behind()).map(Part::Text));
+        parts
+    }
+
+    /// Which arms can be no best, since a run of theirs was cut.
+    fn left_out(&self) -> Option<String> {
+        let (outcome, grid) = (self.outcome, &self.outcome.grid);
+        let named = |arm: usize| {
+            let seeds: Vec<String> = answers::cut(&outcome.rows, arm).iter().map(u64::to_string).collect();
+            let noun = if seeds.len() == 1 { "seed" } else { "seeds" };
+            (!seeds.is_empty()).then(|| format!("{} ({noun} {})", answers::label(grid, arm), listed(&seeds)))
+        };
+        let cut: Vec<String> = (0..grid.arms.len()).filter_map(named).collect();
+        (!cut.is_empty()).then(|| {
+            let about = "Left out of best and front, since the policy did not come to rest and runs were cut";
+            format!("{about}: {}.", listed(&cut))
+        })
+    }
+
+    /// Why a row with a better number is not the best, or not in the front.
+    fn behind(&self) -> Option<String> {
+        let (outcome, grid) = (self.outcome, &self.outcome.grid);
+        let any = |of: &dyn Fn(usize, usize) -> bool| {
+            (0..grid.arms.len()).any(|arm| outcome.metrics.iter().any(|figure| of(arm, *figure)))
+        };
+        let mut said: Vec<&str> = Vec::new();
+        if any(&|arm, figure| answers::mean(&outcome.rows, arm, figure).is_some_and(|it| it.at_least)) {
+            said.push("What is only known to be at least so much (≥) ranks behind all that is known, for best and front.");
+        }
+        if any(&|arm, figure| answers::fewer(&outcome.rows, arm, figure)) {
+            said.push(
+                "Figures of completed jobs alone (JCT, slowdown, makespan) of rows that completed fewer of them than the first row rank there too.",
+            );
+        }
+        (!said.is_empty()).then(|| said.join(" "))
     }
 
     fn legend(&self) -> String {
@@ -230,4 +265,11 @@ impl Page<'_> {
         let table = Part::Table { labels: 1, head, rows: rows.collect() };
         vec![Part::Heading("What matters".into()), Part::Text(text), table]
     }
+}
+
+/// Words in a row, not all of them where they are many.
+fn listed(words: &[String]) -> String {
+    const SHOWN: usize = 8;
+    let more = if SHOWN < words.len() { format!(" and {} more", words.len() - SHOWN) } else { String::new() };
+    format!("{}{more}", words[..words.len().min(SHOWN)].join(", "))
 }

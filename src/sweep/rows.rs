@@ -16,6 +16,8 @@ pub struct Row {
     pub seed: u64,
     /// Hash of its ledger.
     pub ledger_hash: String,
+    /// Whether it was cut.
+    pub cut: bool,
     values: BTreeMap<(usize, String), Seen>,
 }
 
@@ -41,7 +43,7 @@ impl Seeded for Row {
 
 impl Row {
     fn new(arm: usize, run: RunSummary, all: &mut BTreeMap<(usize, String), Figure>) -> Row {
-        let (seed, ledger_hash) = (run.seed, run.ledger_hash.clone());
+        let (seed, ledger_hash, cut) = (run.seed, run.ledger_hash.clone(), run.engine.is_cut());
         let one = Summary::of_run(run);
         let mut values = BTreeMap::new();
         for (place, info) in figures().iter().enumerate() {
@@ -53,7 +55,7 @@ impl Row {
                 all.entry(key).or_insert(figure);
             }
         }
-        Row { arm, seed, ledger_hash, values }
+        Row { arm, seed, ledger_hash, cut, values }
     }
 }
 
@@ -96,6 +98,17 @@ impl Rows {
             if let Some(part) = folder.part(&fresh_name(*arm, *seed), grid, (*arm, *seed)) {
                 rows.rows.push(Row::new(*arm, part.run, &mut all));
             }
+        }
+        rows.settle(all);
+        rows
+    }
+
+    /// Of runs by arm, as if read.
+    #[cfg(test)]
+    pub(super) fn of(runs: impl IntoIterator<Item = (usize, RunSummary)>) -> Rows {
+        let (mut rows, mut all) = (Rows::default(), BTreeMap::new());
+        for (arm, run) in runs {
+            rows.rows.push(Row::new(arm, run, &mut all));
         }
         rows.settle(all);
         rows

@@ -218,6 +218,30 @@ fn tripling_the_cap_fails_the_gate_that_ships() {
     assert!(err.contains("worst_account.delivered_of_owed (budget, broken)"), "{err}");
 }
 
+#[test]
+fn files_that_are_one_another_are_refused_before_anything_runs() {
+    let desk = desk();
+    std::os::unix::fs::symlink("base.json", desk.path().join("link")).unwrap();
+    std::os::unix::fs::symlink("new.xml", desk.path().join("dangling")).unwrap();
+    let before = desk.files();
+    for (args, expected) in [
+        (&["--junit", "base.json"][..], "`--junit base.json` would overwrite the baseline"),
+        (&["--sarif", "link"], "`--sarif link` would overwrite the baseline"),
+        (&["--sarif", "policies/../scenarios/s.toml"], "would overwrite the scenario"),
+        (&["--junit", "policies/mine.toml", "--policy", "policies/mine.toml"], "would overwrite a policy"),
+        (&["--junit", "x", "--sarif", "./x"], "`--junit` and `--sarif` name the same file"),
+        (&["--junit", "dangling", "--sarif", "new.xml"], "`--junit` and `--sarif` name the same file"),
+        (&["--junit", "-"], "would be mixed with the table"),
+    ] {
+        let (code, out, err) = check(&desk, args);
+        assert_eq!((code, out.as_str()), (2, ""), "{args:?}: {err}");
+        assert!(unbroken(&err).contains(expected), "{args:?}: {err}");
+        assert_eq!(desk.files(), before, "{args:?}");
+    }
+    let (code, _, err) = check(&desk, &["--junit", "/dev/null", "--sarif", "/dev/null"]);
+    assert_eq!(code, 0, "{err}");
+}
+
 /// Which policy explains recorded waits: four jobs on one node, whose history is that of a queue without backfilling.
 #[test]
 fn policies_are_ranked_by_how_they_explain_a_history() {
@@ -230,6 +254,10 @@ fn policies_are_ranked_by_how_they_explain_a_history() {
     let (_, table) = out.split_once("\nFidelity by policy\n").unwrap_or_else(|| panic!("{out}"));
     let ranked: Vec<&str> = table.lines().filter_map(|line| line.trim_start().strip_prefix(['1', '2'])).collect();
     assert!(ranked[0].trim_start().starts_with("fcfs ") && ranked[1].trim_start().starts_with("greedy "), "{table}");
+    let (_, json, _) = of(&desk, &[&args[..], &["--json"]].concat());
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let ranks: Vec<&str> = json["fidelity"].as_array().unwrap().iter().map(|it| it["policy"].as_str().unwrap()).collect();
+    assert_eq!((ranks, &json["fidelity"][0]["error_p90_s"]), (vec!["fcfs", "greedy"], &Value::from(0.0)));
     let refused = |more: &[&str], expected: &str| {
         let (code, out, err) = of(&desk, &[&args[..], more].concat());
         assert_eq!((code, out.as_str()), (2, ""), "{err}");
