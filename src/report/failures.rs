@@ -75,15 +75,13 @@ impl Say<'_> {
                 ("of attempts", Unit::Hundredths, |run| run.failures.per_attempt),
                 ("per 1000 GPU h", Unit::Ratio, |run| run.failures.per_1000_gpu_h),
                 ("lost GPU h", Unit::GpuHours, |run| run.failures.lost_gpu_h),
-                ("down GPU h", Unit::GpuHours, |run| run.failures.down_gpu_h),
                 ("downtime", Unit::Hundredths, |run| run.failures.downtime),
-                ("jobs failed", Unit::Count, |run| Some(run.failures.jobs_failed as f64)),
             ],
         );
         vec![Part::Heading("Failures".into()), table]
     }
 
-    /// What GPUs drew where anything failed, or anyone asked for it in a sweep or gate by its key.
+    /// What GPUs drew, where they may fail by themselves: what was wasted belongs beside what was lost. Else the summary has it.
     pub(super) fn energy(&self) -> Vec<Part> {
         if !self.summary.runs.iter().any(|run| run.energy.is_some() && run.failures.accel.is_some()) {
             return Vec::new();
