@@ -98,3 +98,21 @@ impl Say<'_> {
         vec![Part::Heading("Energy".into()), table]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::summary;
+    use super::super::{summary_md, terminal};
+
+    #[test]
+    fn nobody_takes_an_accelerated_run_for_a_real_one() {
+        let mut summary = summary();
+        assert!(!summary_md(&summary).contains("times their rate"));
+        for (accel, told) in [(1.0, false), (200.0, true), (0.5, true)] {
+            summary.runs.iter_mut().for_each(|run| run.failures.accel = Some(accel));
+            let line = format!("GPUs fail at {accel} times their rate");
+            assert_eq!((summary_md(&summary).contains(&line), terminal(&summary).contains(&line)), (told, told));
+            assert!(summary.to_json().contains(&format!("\"accel\": {accel:?}")));
+        }
+    }
+}

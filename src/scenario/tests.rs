@@ -325,5 +325,5 @@ fn failures_are_on_as_soon_as_anything_is_said_of_them() {
     let text = format!("{text}[[cluster.model]]\nname = \"A100\"\nfailure_factor = 3\n[power]\n");
     let case = self::case(&text);
     let factors: Vec<f64> = case.cluster.models.iter().map(|model| model.failure_factor).collect();
-    assert_eq!((factors, case.power), (vec![3.0, 1.0], crate::cluster::power::PowerSpec::default()));
+    assert_eq!((factors, case.power), (vec![1.0, 3.0], crate::cluster::power::PowerSpec::default()));
 }
