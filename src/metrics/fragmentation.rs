@@ -232,3 +232,25 @@ impl Metric for Fragments {
         };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{measure, measure_only};
+    use crate::ledger::story::Story;
+
+    #[test]
+    fn what_is_free_and_of_no_use_while_someone_waits_is_stranded() {
+        // Four GPUs. A takes three for 10 s, B wants two from 5 s on and waits till then; C took one for 1 s. While B waits one GPU is
+        // free, of use to one of three typical tasks.
+        let mut story = Story::new(&[4]);
+        let (a, c, b) = (story.job("A", 0, 3, 10), story.job("C", 0, 1, 1), story.job("B", 5, 2, 10));
+        story.at(0).submit(a).submit(c).start(a, &[(0, 0b111)]).start(c, &[(0, 0b1000)]);
+        story.at(1).complete(c).at(5).submit(b).at(10).complete(a).start(b, &[(0, 0b11)]).at(20).complete(b);
+        let (case, outcome) = story.told();
+        let figures = measure(&case, &outcome);
+        assert!((figures.fragmentation.stranded.unwrap() - 2.0 / 3.0).abs() < 1e-12, "{:?}", figures.fragmentation);
+        let only = measure_only(&case, &outcome, &["fragmentation"]);
+        assert_eq!((only.fragmentation, only.jobs.submitted), (figures.fragmentation, 0));
+        assert_eq!((figures.completion_rate, figures.deadlines), (Some(1.0), None));
+    }
+}

@@ -76,15 +76,13 @@ impl Say<'_> {
                 ("of attempts", Unit::Hundredths, |run| run.failures.per_attempt),
                 ("per 1000 GPU h", Unit::Ratio, |run| run.failures.per_1000_gpu_h),
                 ("lost GPU h", Unit::GpuHours, |run| run.failures.lost_gpu_h),
-                ("down GPU h", Unit::GpuHours, |run| run.failures.down_gpu_h),
                 ("downtime", Unit::Hundredths, |run| run.failures.downtime),
-                ("jobs failed", Unit::Count, |run| Some(run.failures.jobs_failed as f64)),
             ],
         );
         vec![Part::Heading("Failures".into()), table]
     }
 
-    /// What GPUs drew where anything failed, or anyone asked for it in a sweep or gate by its key.
+    /// What GPUs drew, where they may fail by themselves: what was wasted belongs beside what was lost. Else the summary has it.
     pub(super) fn energy(&self) -> Vec<Part> {
         if !self.summary.runs.iter().any(|run| run.energy.is_some() && run.failures.accel.is_some()) {
             return Vec::new();
@@ -99,5 +97,23 @@ impl Say<'_> {
             ],
         );
         vec![Part::Heading("Energy".into()), table]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::summary;
+    use super::super::{summary_md, terminal};
+
+    #[test]
+    fn nobody_takes_an_accelerated_run_for_a_real_one() {
+        let mut summary = summary();
+        assert!(!summary_md(&summary).contains("times their rate"));
+        for (accel, told) in [(1.0, false), (200.0, true), (0.5, true)] {
+            summary.runs.iter_mut().for_each(|run| run.failures.accel = Some(accel));
+            let line = format!("GPUs fail at {accel} times their rate");
+            assert_eq!((summary_md(&summary).contains(&line), terminal(&summary).contains(&line)), (told, told));
+            assert!(summary.to_json().contains(&format!("\"accel\": {accel:?}")));
+        }
     }
 }

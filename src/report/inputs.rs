@@ -1,7 +1,7 @@
 //! The hash of what runs were given, so that only like is compared with like. The policy and its contract have no part in it.
 
-use crate::cluster::Shape;
 use crate::cluster::power::PowerSpec;
+use crate::cluster::{ModelSpec, Shape};
 use crate::engine::Case;
 use crate::units::SimTime;
 use crate::workload::{Curve, Extra, Workload};
@@ -170,10 +170,12 @@ fn cluster(sink: &mut Sink, case: &Case) {
         sink.number(u64::from(node.domain));
     }
     sink.number(cluster.models.len() as u64);
-    for model in &cluster.models {
+    for (row, model) in cluster.models.iter().enumerate() {
         [model.speed, model.watts_idle, model.watts_full, model.billing].into_iter().for_each(|value| sink.float(value));
         sink.number(model.memory_mib);
-        if model.failure_factor != 1.0 {
+        // What is known of a model follows from its name.
+        let known = case.catalog.models.rows().get(row).map_or(1.0, |name| ModelSpec::named(name).failure_factor);
+        if model.failure_factor != known {
             sink.float(model.failure_factor);
         }
     }

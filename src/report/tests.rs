@@ -352,6 +352,7 @@ fn the_summary_keeps_its_keys() {
           "fragmentation": {
             "ratio": 0.714286,
             "amount": 0.125,
+            "stranded": 1.0,
             "classes": {
               "q1": 0.0,
               "q2": 0.714286,
@@ -381,7 +382,14 @@ fn the_summary_keeps_its_keys() {
           "failures": {
             "events": 0,
             "jobs": 0,
-            "lost_gpu_h": 0.0
+            "lost_gpu_h": 0.0,
+            "gpu_failures": 0,
+            "attempts": 4,
+            "per_attempt": 0.0,
+            "per_1000_gpu_h": 0.0,
+            "down_gpu_h": 0.0,
+            "downtime": 0.0,
+            "jobs_failed": 0
           },
           "fidelity": null,
           "by_size": {
@@ -429,7 +437,10 @@ fn the_summary_keeps_its_keys() {
             "autocorrelation": null
           },
           "outstanding_allocated": 1.025,
-          "promises": null
+          "promises": null,
+          "completion_rate": 1.0,
+          "deadlines": null,
+          "energy": null
         }
       ]
     }

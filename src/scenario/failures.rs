@@ -81,7 +81,7 @@ pub fn failures(table: Option<&Filled>, faults: &mut Faults) -> Option<FailureSp
     let (repair_median, repair_p95) = (knobs.span("repair_median"), knobs.span("repair_p95"));
     if repair_p95 < repair_median {
         let at = if table.says("repair_p95") { "repair_p95" } else { "repair_median" };
-        let fault = Fault::new("95 % of repairs take no longer than less than half of them");
+        let fault = Fault::new("the median of repairs lies beyond their 95th percentile");
         let fault =
             fault.at(table.place(at), format!("expected a median ({repair_median}) up to the 95th percentile ({repair_p95})"));
         faults.push(fault.help("equal ones make all repairs take that long"));

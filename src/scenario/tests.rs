@@ -309,3 +309,21 @@ fn a_recorded_order_of_nodes_is_kept() {
     let error = Scenario::load(&path, &[]).unwrap_err();
     assert!(format!("{error:?}").contains("stand in a recorded order"), "{error:?}");
 }
+
+#[test]
+fn failures_are_on_as_soon_as_anything_is_said_of_them() {
+    use crate::cluster::power::{GpuLoad, PowerCurve};
+    let text = format!("{NODES}[[job]]\nname = \"a\"\nruntime = \"1h\"\n");
+    assert_eq!(case(&text).failures, None);
+    let failures = case(&format!("[failures]\n{text}")).failures;
+    assert_eq!(failures, Some(crate::engine::FailureSpec::default()), "the defaults of the form are those of the engine");
+    let settings = ["failures.accel=200", "failures.load=use", "power.curve=step", "engine.drop_on_deadline=true"];
+    let case = load_with(&text, &[], &settings).case(1).unwrap();
+    let failures = case.failures.unwrap();
+    assert_eq!((failures.accel, failures.load), (200.0, GpuLoad::Use));
+    assert_eq!((case.power.curve, case.power.load, case.engine.drop_on_deadline), (PowerCurve::Step, GpuLoad::Claim, true));
+    let text = format!("{text}[[cluster.model]]\nname = \"A100\"\nfailure_factor = 3\n[power]\n");
+    let case = self::case(&text);
+    let factors: Vec<f64> = case.cluster.models.iter().map(|model| model.failure_factor).collect();
+    assert_eq!((factors, case.power), (vec![1.0, 3.0], crate::cluster::power::PowerSpec::default()));
+}

@@ -244,6 +244,26 @@ mod tests {
     }
 
     #[test]
+    fn start_deadlines_are_given_to_those_without() {
+        let after = |edits: &[(&'static str, Value)]| {
+            let workload = shaped(edits).unwrap().0;
+            let deadline = |job: &Job| workload.extra(job).unwrap().start_deadline.unwrap() - job.submit;
+            let spans: Vec<u64> = workload.jobs.iter().map(|job| deadline(job).as_millis() / 1000).collect();
+            assert_eq!(workload.extra(&workload.jobs[2]).unwrap().after.len(), 1, "what else a job has stays");
+            spans
+        };
+        let floor = |s| ("start_deadline_floor", Value::Span(SimSpan::from_secs(s)));
+        assert_eq!(after(&[("start_deadline_factor", Value::Float(0.5))]), [300; 10]);
+        assert_eq!(after(&[floor(20)]), [50; 10]);
+        assert_eq!(after(&[floor(20), ("start_deadline_factor", Value::Float(2.0))]), [200; 10]);
+        let (mut workload, _) = history();
+        workload.extras[0].start_deadline = Some(SimTime::from_secs(101));
+        set_deadlines(&mut workload, 1.0, SimSpan::ZERO);
+        assert_eq!(workload.extra(&workload.jobs[2]).unwrap().start_deadline, Some(SimTime::from_secs(101)));
+        assert_eq!(workload.extra(&workload.jobs[9]).unwrap().start_deadline, Some(SimTime::from_secs(550)));
+    }
+
+    #[test]
     fn a_window_moves_the_origin_and_forgets_dependencies_outside() {
         let span = |s| Value::Span(SimSpan::from_secs(s));
         let (workload, report) = shaped(&[("from", span(60)), ("until", span(250))]).unwrap();

@@ -6,13 +6,15 @@ use super::properties::config;
 use proptest::prelude::*;
 use schedlab::audit::audit;
 use schedlab::cluster::NodeState;
-use schedlab::cluster::power::GpuLoad;
+use schedlab::cluster::power::{GpuLoad, PowerCurve};
 use schedlab::engine::{FailureSpec, HazardForm, Outcome};
 use schedlab::facts::{EndReason, Fact};
 use schedlab::ids::GpuId;
+use schedlab::metrics::measure_only;
 use schedlab::policy::PolicySpec;
 use schedlab::units::{SimSpan, SimTime};
 use schedlab::workload::Extra;
+use std::sync::Arc;
 
 fn greedy(place: &str) -> PolicySpec {
     policy("fifo", "greedy", place, "nobody")
@@ -225,6 +227,15 @@ proptest! {
         let audited = audit(&bench.case(), &outcome);
         prop_assert!(audited.is_ok(), "{}: {:?}", policy.name, audited);
         prop_assert_eq!(outcome.ledger.hash(), bench.run(&policy).ledger.hash());
+        // What is measured is what the audit counted: time down, attempts, and energy by held capacity at a kilowatt a GPU.
+        let mut case = bench.case();
+        Arc::make_mut(&mut case.cluster).models.iter_mut().for_each(|model| model.watts_full = 1000.0);
+        case.power.curve = PowerCurve::Linear;
+        let (report, measured) = (audited.unwrap(), measure_only(&case, &outcome, &["failures", "energy"]));
+        prop_assert_eq!((measured.failures.down, measured.failures.attempts), (report.down, report.attempts));
+        let energy = measured.energy.unwrap();
+        prop_assert!((energy.kwh - report.held.as_gpu_hours_f64()).abs() < 1e-9, "{:?} {:?}", energy, report);
+        prop_assert!(energy.wasted_kwh <= energy.kwh + 1e-9 && -1e-9 <= energy.wasted_kwh && energy.idle_kwh == 0.0, "{:?}", energy);
     }
 
     /// Where GPUs could fail and do not, nothing differs from a run in which they cannot.
