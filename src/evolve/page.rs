@@ -121,6 +121,7 @@ fn counts(plan: &Plan, outcome: &Outcome) -> Part {
     let head = [
         "regime",
         "individuals",
+        "as the best",
         "raced away",
         "runs cached",
         "attempts of the reference, at least",
@@ -129,7 +130,7 @@ fn counts(plan: &Plan, outcome: &Outcome) -> Part {
     .map(String::from)
     .to_vec();
     let row = |it: &RegimeOutcome| {
-        let numbers = [it.found.individuals, it.found.raced, it.cached].map(|count| count.to_string());
+        let numbers = [it.found.individuals, it.alike, it.found.raced, it.cached].map(|count| count.to_string());
         let mut row = vec![it.name.clone()];
         row.extend(numbers);
         row.extend([it.attempts.to_string(), figure(it.events)]);

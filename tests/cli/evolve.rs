@@ -66,6 +66,8 @@ fn threads_and_kills_change_no_byte() {
     let (code, printed, said) = called(&desk, &["evolve", "e.toml", "--out", "killed.toml", "--resume"]);
     assert!(code == Some(0) && printed.contains("0 runs, and"), "all was there: {printed} {said}");
 
+    assert!(desk.files().keys().all(|name| !name.ends_with(".partial")), "{:?}", desk.files());
+
     // The result runs as it is.
     let (code, printed, said) = called(&desk, &["run", "e.toml", "--policy", "one.toml", "--policy", "easy", "--out", "r"]);
     assert!(code == Some(0) && printed.contains("one"), "{printed} {said}");
