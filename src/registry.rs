@@ -166,6 +166,10 @@ impl Knob {
         self.unit = unit;
         self
     }
+    /// What it takes, and whether evolution may tune it, for lists and pages.
+    pub fn takes(&self) -> String {
+        format!("{}{}", self.kind.expected(), if self.tunable { "; evolves" } else { "" })
+    }
     /// The same knob, open to evolution.
     pub const fn tunable(mut self) -> Knob {
         self.tunable = true;

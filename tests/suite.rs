@@ -16,6 +16,8 @@ mod complaints;
 mod deschedule;
 #[path = "suite/drives.rs"]
 mod drives;
+#[path = "suite/evolve.rs"]
+mod evolve;
 #[path = "suite/experiments.rs"]
 mod experiments;
 #[path = "suite/failures.rs"]

@@ -43,6 +43,7 @@ pub fn evolve(args: &EvolveArgs) -> Result<(), Error> {
     if let Some(folder) = out.parent().filter(|it| !it.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder).map_err(|source| Error::Write { path: folder.to_path_buf(), source })?;
     }
+    Memory::sweep_up(out);
     // What is in the way of the results is better known before the runs than after.
     memory.save()?;
     let bar = bars.course(u64::try_from(plan.runs()).unwrap_or(u64::MAX));

@@ -83,13 +83,11 @@ pub(super) fn child(settings: &Settings, space: Space, parents: &[&Genome], prog
         }
     }
     let sd = settings.sd.0 + (settings.sd.1 - settings.sd.0) * progress;
-    // Weights from -1 to 1 have twice the range.
-    let range = if space == Space::Signed { 2.0 } else { 1.0 };
     for gene in &mut genes {
         // All draws are made whether they are needed or not: the n-th draw is always of the same gene.
         let (mutates, step) = (draws.unit() < settings.mutation, draws.normal());
         if mutates {
-            *gene += step * sd * range;
+            *gene += step * sd;
         }
     }
     space.repair(&genes)

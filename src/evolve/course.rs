@@ -69,6 +69,8 @@ pub struct RegimeOutcome {
     pub attempts: u64,
     /// Fewest events of the guardrail in such a run; without such a guardrail fewest attempts lost with a node or GPU.
     pub events: f64,
+    /// Individuals whose figures are those of the best, itself included: as far as these runs tell, their genes are all one.
+    pub alike: usize,
     /// Runs that were not made since they were made before in this evolution.
     pub cached: usize,
 }
@@ -108,7 +110,8 @@ fn one(plan: &Plan, regime: usize, recall: &mut Recall<'_>) -> Result<RegimeOutc
     };
     let absent = |key: String| {
         let fault = Fault::new(format!("`{}` has no figure {key} on every seed, in regime `{name}`", at.reference.name));
-        fault.at(&evolve.reference.1, "expected a reference that has all figures of the cost and the guardrail")
+        let fault = fault.at(&evolve.reference.1, "expected a reference that has all figures of the cost and the guardrail");
+        fault.help("what is only known to be at least so much, since jobs still wait, cannot be guarded")
     };
     let training = plan.training();
     let reference = recall.trials(&asks(None, &training))?;
@@ -120,8 +123,9 @@ fn one(plan: &Plan, regime: usize, recall: &mut Recall<'_>) -> Result<RegimeOutc
     let mut finalists: Vec<Finalist> = Vec::new();
     for it in found.all.iter().filter(|it| it.verdict.is_feasible()) {
         let values = decode(&plan.genes, &it.genome);
-        // Different genomes may mean the same.
-        if finalists.len() < evolve.settings.finalists && finalists.iter().all(|other| other.values != values) {
+        // Different genomes may mean the same, or lead to the same runs: fresh seeds are for those that differ.
+        let differs = |other: &Finalist| other.values != values && other.training != it.verdict;
+        if finalists.len() < evolve.settings.finalists && finalists.iter().all(differs) {
             let (genome, found, training) = (it.genome.clone(), it.found, it.verdict);
             finalists.push(Finalist { genome, values, found, training, validation: training });
         }
@@ -150,9 +154,10 @@ fn one(plan: &Plan, regime: usize, recall: &mut Recall<'_>) -> Result<RegimeOutc
         None => plan.of_reference(regime),
     };
     let events = |trial: &Trial| trial.events.map_or(trial.failures as f64, |it| it.0);
+    let best = found.all.first().map(|it| it.verdict);
+    let alike = found.all.iter().filter(|it| Some(it.verdict) == best).count();
     Ok(RegimeOutcome {
         name: name.clone(),
-        found,
         reference: judge.verdict(&reference),
         limit: judge.limit(),
         fresh,
@@ -160,8 +165,10 @@ fn one(plan: &Plan, regime: usize, recall: &mut Recall<'_>) -> Result<RegimeOutc
         chosen,
         values,
         attempts: reference.iter().map(|trial| trial.attempts).min().unwrap_or(0),
+        alike,
         events: reference.iter().map(events).fold(f64::INFINITY, f64::min),
-        cached: recall.cached,
+        cached: found.cached + recall.cached,
+        found,
     })
 }
 

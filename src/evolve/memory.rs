@@ -101,6 +101,20 @@ impl Memory {
             told: true,
         }
     }
+    /// Removes what killed processes left of a result and its checkpoint.
+    pub fn sweep_up(result: &Path) {
+        let file = Memory::file(result);
+        let name = |file: &Path| file.file_name().map(|name| format!(".{}.", name.to_string_lossy()));
+        let starts: Vec<String> = [name(result), name(&file)].into_iter().flatten().collect();
+        let folder = result.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let found = entry.file_name().to_string_lossy().into_owned();
+            if found.ends_with(".partial") && starts.iter().any(|start| found.starts_with(start)) {
+                // Nothing more can be done about a leftover than to try.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
     /// Looks for the checkpoint of an evolution.
     pub fn find(result: &Path, identity: &str) -> Beside {
         let memory = Memory::new(result, identity);

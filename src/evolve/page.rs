@@ -15,21 +15,14 @@ pub fn page(plan: &Plan, outcome: &Outcome) -> Vec<Part> {
         genes(plan, outcome),
         judged(plan, outcome),
     ];
-    for regime in &outcome.regimes {
+    for (row, regime) in outcome.regimes.iter().enumerate() {
         if regime.chosen.is_none() {
             let why = match (regime.finalists.is_empty(), plan.evolve.settings.seeds) {
                 (true, 1) => "one seed has no upper bound".to_owned(),
-                (true, _) => {
-                    let best = regime
-                        .found
-                        .all
-                        .first()
-                        .map(|it| format!("; the least violating is beyond it by {}", figure(it.verdict.violation)));
-                    format!("nobody kept to the guardrail on the seeds of the training{}", best.unwrap_or_default())
-                }
+                (true, _) => "nobody kept to the guardrail on the seeds of the training".to_owned(),
                 (false, _) => "none of the best kept to the guardrail on fresh seeds".to_owned(),
             };
-            parts.push(Part::Text(format!("Regime {}: unmet, so the reference's genes stand: {why}.", regime.name)));
+            parts.push(Part::Text(format!("Regime {}: unmet, for {why}; {}.", regime.name, plan.fallback(row))));
         }
     }
     parts.push(counts(plan, outcome));
@@ -81,6 +74,9 @@ fn judged(plan: &Plan, outcome: &Outcome) -> Part {
         };
         let reference = regime.fresh.as_ref().map(|(verdict, _)| verdict);
         line(format!("reference {}", plan.regimes[0].reference.name), &regime.reference, reference);
+        if let (true, Some(least)) = (regime.finalists.is_empty(), regime.found.all.first()) {
+            line("least violating".to_owned(), &least.verdict, None);
+        }
         for (row, it) in regime.finalists.iter().enumerate() {
             let chosen = if regime.chosen == Some(row) { ", chosen" } else { "" };
             line(format!("{}{chosen}", nth(row + 1)), &it.training, Some(&it.validation));
@@ -125,6 +121,7 @@ fn counts(plan: &Plan, outcome: &Outcome) -> Part {
     let head = [
         "regime",
         "individuals",
+        "as the best",
         "raced away",
         "runs cached",
         "attempts of the reference, at least",
@@ -133,7 +130,7 @@ fn counts(plan: &Plan, outcome: &Outcome) -> Part {
     .map(String::from)
     .to_vec();
     let row = |it: &RegimeOutcome| {
-        let numbers = [it.found.individuals, it.found.raced, it.cached].map(|count| count.to_string());
+        let numbers = [it.found.individuals, it.alike, it.found.raced, it.cached].map(|count| count.to_string());
         let mut row = vec![it.name.clone()];
         row.extend(numbers);
         row.extend([it.attempts.to_string(), figure(it.events)]);

@@ -126,6 +126,15 @@ impl Plan {
         let training = (it.population as u128 * it.generations as u128 + 1) * it.seeds as u128;
         (training + (it.finalists as u128 + 1) * it.validation as u128) * self.regimes.len() as u128
     }
+    /// Whose genes stand where the guardrail is unmet, in words.
+    pub fn fallback(&self, regime: usize) -> &'static str {
+        let reference = &self.regimes[regime].reference;
+        match self.genes.iter().filter(|gene| same(gene, reference).is_some()).count() {
+            0 => "the reference does not have these genes, so those of the policy itself stand",
+            count if count == self.genes.len() => "the reference's genes stand",
+            _ => "the reference's genes stand, and those of the policy itself that it does not have",
+        }
+    }
     /// What the reference says of the genes; of one that it does not have, what the policy itself says.
     pub fn of_reference(&self, regime: usize) -> Vec<Option<Value>> {
         let reference = &self.regimes[regime].reference;

@@ -116,16 +116,16 @@ fn provenance(plan: &Plan, outcome: &Outcome) -> String {
         seeds(&plan.training()),
         seeds(&plan.validation()),
     );
-    for regime in &outcome.regimes {
-        text += &format!("# {}\n", of_regime(regime).replace('\n', " "));
+    for (row, regime) in outcome.regimes.iter().enumerate() {
+        text += &format!("# {}\n", of_regime(regime, plan.fallback(row)).replace('\n', " "));
     }
     text
 }
 
-fn of_regime(regime: &RegimeOutcome) -> String {
+fn of_regime(regime: &RegimeOutcome, fallback: &str) -> String {
     let searched = format!("{} generations, {} individuals", regime.found.generations.len(), regime.found.individuals);
     let Some(it) = regime.chosen.and_then(|chosen| regime.finalists.get(chosen)) else {
-        return format!("Regime {}: UNMET, so the genes are those of the reference; {searched}.", regime.name);
+        return format!("Regime {}: UNMET: {fallback}; {searched}.", regime.name);
     };
     let side = |verdict: &super::cost::Verdict, limit: Option<f64>| {
         let bound = match (verdict.bound.and_then(|it| it.upper), limit) {

@@ -61,6 +61,8 @@ pub struct Found {
     pub individuals: usize,
     /// How many of them were stopped for being hopeless.
     pub raced: usize,
+    /// Runs of individuals that came up again, which were not made again.
+    pub cached: usize,
 }
 
 /// What is known of an individual.
@@ -76,6 +78,7 @@ struct Population<'a> {
     judge: &'a Judge,
     settings: &'a Settings,
     known: BTreeMap<Genome, Entry>,
+    cached: usize,
 }
 
 /// Searches the genomes of one regime.
@@ -91,7 +94,7 @@ pub fn search(
     evaluate: &mut dyn Evaluate,
 ) -> Result<Found, Error> {
     let chance = Chance::new(seed, regime);
-    let mut known = Population { judge, settings, known: BTreeMap::new() };
+    let mut known = Population { judge, settings, known: BTreeMap::new(), cached: 0 };
     let mut generations: Vec<Generation> = Vec::new();
     let mut genomes = first(space, genes, starts, settings.population, chance);
     let mut since = 0;
@@ -135,7 +138,7 @@ pub fn search(
     let genomes: Vec<Genome> = known.known.keys().cloned().collect();
     let mut all = known.ranked(&genomes);
     all.dedup_by(|a, b| a.genome == b.genome);
-    Ok(Found { all, generations, individuals, raced })
+    Ok(Found { all, generations, individuals, raced, cached: known.cached })
 }
 
 impl Population<'_> {
@@ -151,6 +154,7 @@ impl Population<'_> {
         let mut needed: Vec<&Genome> = Vec::new();
         for genome in genomes {
             if needed.contains(&genome) || self.known[genome].verdict.is_some() {
+                self.cached += self.settings.seeds;
                 evaluate.spared(self.settings.seeds);
             } else {
                 needed.push(genome);

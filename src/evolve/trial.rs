@@ -62,7 +62,11 @@ pub fn trial(evolve: &Evolve, spec: &PolicySpec, case: &Case, outcome: &Outcome)
     let none = Trial { costs, attempts: counts.attempts, failures: counts.failures, ..Trial::none(0) };
     match evolve.guardrail.as_ref().map(|it| &it.bounded) {
         None => none,
-        Some(Bounded::Figure(figure)) => Trial { guarded: value(run, figure).map(Exact), ..none },
+        // What is only known to be at least so much has no upper bound.
+        Some(Bounded::Figure(figure)) => {
+            let known = value(run, figure).filter(|_| !figure.is_at_least(run));
+            Trial { guarded: known.map(Exact), ..none }
+        }
         Some(Bounded::Events(figure, per)) => {
             let exposure = match per {
                 Per::Attempts => counts.attempts as f64,

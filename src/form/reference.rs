@@ -70,7 +70,7 @@ fn table<'a>(text: &mut String, knobs: impl Iterator<Item = &'a Knob>, required:
         };
         let unit = if knob.unit.is_empty() { String::new() } else { format!(" ({})", knob.unit) };
         let cell = |text: &str| text.replace('|', "\\|");
-        let _ = writeln!(text, "| `{}` | {}{unit} | {} | {default} |", knob.name, cell(knob.about), cell(&knob.kind.expected()));
+        let _ = writeln!(text, "| `{}` | {}{unit} | {} | {default} |", knob.name, cell(knob.about), cell(&knob.takes()));
     }
 }
 

@@ -70,7 +70,7 @@ fn object(about: &str, properties: Map<String, Value>) -> Map<String, Value> {
 fn knob_schema(knob: &Knob) -> Value {
     let mut schema = kind_schema(&knob.kind);
     let unit = if knob.unit.is_empty() { String::new() } else { format!(" ({})", knob.unit) };
-    schema.insert("description".into(), json!(format!("{}{unit}; {}", knob.about, knob.kind.expected())));
+    schema.insert("description".into(), json!(format!("{}{unit}; {}", knob.about, knob.takes())));
     if let Some(default) = knob.default {
         schema.insert("default".into(), default_json(&knob.kind, default));
     }
@@ -116,7 +116,7 @@ pub fn describe_values(knobs: &[Knob]) -> Vec<[String; 4]> {
     let line = |knob: &Knob| {
         let default = knob.default.unwrap_or("").to_owned();
         let unit = if knob.unit.is_empty() { String::new() } else { format!(" ({})", knob.unit) };
-        [knob.name.to_owned(), knob.kind.expected(), default, format!("{}{unit}", knob.about)]
+        [knob.name.to_owned(), knob.takes(), default, format!("{}{unit}", knob.about)]
     };
     knobs.iter().map(line).collect()
 }

@@ -89,16 +89,17 @@ pub const CONTRACT_KNOBS: &[Knob] = &[
         "what protects an attempt: what its job declared, `exempt_time` for all, what its account says, or nothing",
         Kind::Choice(&["contract", "global", "queue", "none"]),
     ),
-    Knob::optional("exempt_time", "with protection = global: how long each allocated attempt is protected", Kind::SPAN),
-    Knob::optional("max_min_runtime", "longest protection whatever a job declares", Kind::SPAN_OR_UNLIMITED),
-    Knob::optional("default_min_runtime", "min runtime of allocated jobs that declare none", Kind::SPAN),
+    Knob::optional("exempt_time", "with protection = global: how long each allocated attempt is protected", Kind::SPAN).tunable(),
+    Knob::optional("max_min_runtime", "longest protection whatever a job declares", Kind::SPAN_OR_UNLIMITED).tunable(),
+    Knob::optional("default_min_runtime", "min runtime of allocated jobs that declare none", Kind::SPAN).tunable(),
     Knob::optional("undeclared", "how jobs that declare no min runtime count", Kind::Choice(&["unallocated", "allocated"])),
     Knob::optional(
         "unallocated_gpus_max",
         "most GPUs that unallocated work of one account holds at once; unset: no limit",
         Kind::Int { min: 0, max: 1 << 32 },
     )
-    .unit("GPUs"),
+    .unit("GPUs")
+    .tunable(),
 ];
 
 /// One implementation and its knobs.

@@ -37,7 +37,7 @@ pub const EVOLVE: Form = Form {
         Knob::new("mutation", "how likely a gene mutates", Kind::FRACTION, "0.25"),
         Knob::new(
             "sd_from",
-            "standard deviation of a mutation in the first generation, in units of the whole range",
+            "standard deviation of a mutation in the first generation, of a weight, or of a range of length 1",
             Kind::FRACTION,
             "0.15",
         ),

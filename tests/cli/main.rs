@@ -2,6 +2,7 @@
 
 mod batch;
 mod check;
+mod evolve;
 mod messages;
 mod readme;
 mod runs;

@@ -62,7 +62,8 @@ const KNOBS: &[Knob] = &[
         "every",
         "how often: whenever this divides the time since the start of the run; unset: not by the clock",
         Kind::Span { min: SimSpan::from_secs(1), max: SPAN_MAX },
-    ),
+    )
+    .tunable(),
     Knob::optional("at", "at these times since the start of the run, such as once after a fill", Kind::List(&Kind::SPAN)),
     Knob::new("rest", "a job that was moved is not moved again so soon (ours)", Kind::SPAN, "1h").tunable(),
 ];

@@ -42,14 +42,17 @@ pub const ENTRY: Entry<Build> = Entry {
              latest start; or another first criterion",
             Kind::Choice(&["highest-ratio", "least-lost-work", "youngest", "lowest-priority", "fewest"]),
             "highest-ratio",
-        ),
-        Knob::new("min_turn", "no allocated attempt leaves for allocated work sooner, even without protection", Kind::SPAN, "5m"),
+        )
+        .tunable(),
+        Knob::new("min_turn", "no allocated attempt leaves for allocated work sooner, even without protection", Kind::SPAN, "5m")
+            .tunable(),
         Knob::new(
             "within_account",
             "work past protection also leaves for more urgent work of its own account",
             Kind::Bool,
             "true",
-        ),
+        )
+        .tunable(),
     ],
     needs: &["shares"],
     provides: &["tiers", "promises"],

@@ -15,8 +15,8 @@ pub const ENTRY: Entry<Build> = Entry {
     about: "preemptible work of a strictly lower level leaves: lowest level first, then the latest start",
     source: "Slurm preempt/partition_prio and preempt/qos (youngest_first); Ai2's former scheduler",
     knobs: &[
-        Knob::new("protection", "whether declared min runtimes protect (capped by the contract)", Kind::Bool, "false"),
-        Knob::new("equal_level", "also evict work of an equal level that was submitted later", Kind::Bool, "false"),
+        Knob::new("protection", "whether declared min runtimes protect (capped by the contract)", Kind::Bool, "false").tunable(),
+        Knob::new("equal_level", "also evict work of an equal level that was submitted later", Kind::Bool, "false").tunable(),
     ],
     needs: &["levels"],
     provides: &[],

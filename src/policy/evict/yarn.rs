@@ -44,7 +44,7 @@ pub const ENTRY: Entry<Build> = Entry {
         )
         .tunable(),
         MIN_GPUS,
-        Knob::new("protection", "whether declared min runtimes protect (capped by the contract)", Kind::Bool, "false"),
+        Knob::new("protection", "whether declared min runtimes protect (capped by the contract)", Kind::Bool, "false").tunable(),
     ],
     needs: &["shares"],
     provides: &["tiers"],

@@ -19,7 +19,8 @@ pub(super) const DAMPENING: Knob = Knob::new(
     "FairShareDampeningFactor: how much over-use it takes to halve the factor; it moves the factor, not who comes first by it alone",
     Kind::Float { min: 1e-3, max: 1e6 },
     "1",
-);
+)
+.tunable();
 
 /// The order.
 pub const ENTRY: Entry<Build> = Entry {

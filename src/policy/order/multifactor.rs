@@ -36,14 +36,14 @@ pub const ENTRY: Entry<Build> = Entry {
         TIES,
         DAMPENING,
         LEVEL,
-        Knob::new("fairshare", "which factor of fair share", Kind::Choice(&["fair-tree", "classic"]), "fair-tree"),
+        Knob::new("fairshare", "which factor of fair share", Kind::Choice(&["fair-tree", "classic"]), "fair-tree").tunable(),
         weight("weight_age", "PriorityWeightAge: of the wait since submission, over `max_age`", "1000"),
         weight("weight_fairshare", "PriorityWeightFairshare", "10000"),
         weight("weight_size", "PriorityWeightJobSize: of the GPUs asked for, over those of the cluster", "1000"),
         weight("weight_qos", "PriorityWeightQOS: of the job's priority, over `qos_max`", "10000"),
         Knob::new("max_age", "PriorityMaxAge: a job that has waited so long ages no more", Kind::SPAN_OR_UNLIMITED, "7d")
             .tunable(),
-        Knob::new("favor_small", "PriorityFavorSmall: size counts the other way round", Kind::Bool, "false"),
+        Knob::new("favor_small", "PriorityFavorSmall: size counts the other way round", Kind::Bool, "false").tunable(),
         Knob::optional(
             "qos_max",
             "the priority that counts as 1; unset: the highest in the workload, at least 1. Lower ones count in proportion, in steps \

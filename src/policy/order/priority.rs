@@ -23,7 +23,8 @@ pub const ENTRY: Entry<Build> = Entry {
             "most GPUs that an account's jobs that opted out of preemption hold at once; a larger one never starts",
             Kind::Int { min: 0, max: 1 << 32 },
         )
-        .unit("GPUs"),
+        .unit("GPUs")
+        .tunable(),
         Knob::optional(
             "protected_share",
             "the same as a multiple of the account's share of the capacity, rounded down to whole GPUs; with both, the lower one holds",

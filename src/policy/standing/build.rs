@@ -31,7 +31,8 @@ pub const FAMILY_KNOBS: [Knob; 5] = [
         "what is remembered of past usage: all of a sliding window, a decaying sum, all since a window began, or nothing but what is held now",
         Kind::Choice(&["sliding", "decay", "tumbling", "none"]),
         "sliding",
-    ),
+    )
+    .tunable(),
     Knob::new("lookback", "the window of usage, sliding or tumbling", Kind::SPAN_OR_UNLIMITED, "7d").tunable(),
     Knob::optional(
         "half_life",
@@ -39,7 +40,7 @@ pub const FAMILY_KNOBS: [Knob; 5] = [
         Kind::SPAN,
     )
     .tunable(),
-    Knob::new("commitment", "count protected time to come as usage; always so with evict = contract", Kind::Bool, "false"),
+    Knob::new("commitment", "count protected time to come as usage; always so with evict = contract", Kind::Bool, "false").tunable(),
     Knob::new("entry_penalty", "a start counts as if it had run so long already (Kueue's entry penalty)", Kind::SPAN, "0")
         .tunable(),
 ];
