@@ -249,6 +249,11 @@ mod tests {
 
     const WAIT: &[&str] = &["wait_s.p90", "preemption.events"];
 
+    /// The page without the breaks between its lines.
+    fn page(outcome: &Outcome) -> String {
+        outcome.terminal().split_whitespace().collect::<Vec<&str>>().join(" ")
+    }
+
     fn best_arms(outcome: &Outcome) -> Vec<usize> {
         outcome.best.iter().map(|it| it.arm).collect()
     }
@@ -258,7 +263,7 @@ mod tests {
         let plain = outcome(&[50.0, 7.0, 5.0], WAIT, |_, _| ());
         assert_eq!((best_arms(&plain), &plain.front[..]), (vec![2, 0], &[2][..]));
         assert_eq!(plain.best[0].against.as_ref().map(ComparisonSummary::said).as_deref(), Some("better"));
-        let page = plain.terminal();
+        let page = page(&plain);
         assert!(!page.contains("Left out") && !page.contains("ranks behind") && !page.contains("fewer"), "{page}");
     }
 
@@ -266,12 +271,12 @@ mod tests {
     fn who_was_cut_is_not_the_best() {
         let cut = outcome(&[50.0, 7.0, 5.0], WAIT, |arm, run| run.engine.gave_up = arm == 2 && run.seed == 2);
         assert_eq!((best_arms(&cut), &cut.front[..]), (vec![1, 0], &[1][..]));
-        let page = cut.terminal();
-        assert!(page.contains("Left out of best and front") && page.contains("cell 2, mine (seed 2)"), "{page}");
+        let text = page(&cut);
+        assert!(text.contains("Left out of best and front") && text.contains("cell 2, mine (seed 2)"), "{text}");
         assert!(cut.to_json().contains("\"cut\": [\n        2\n      ]"), "{}", cut.to_json());
         let all = outcome(&[50.0, 7.0], WAIT, |_, run| run.engine.pass_limits = 1);
         assert_eq!((all.best.len(), all.front.len()), (0, 0));
-        assert!(all.terminal().contains("seeds 1, 2, 3"), "{}", all.terminal());
+        assert!(page(&all).contains("seeds 1, 2, 3"), "{}", page(&all));
     }
 
     #[test]
@@ -279,7 +284,7 @@ mod tests {
         let bound = |arm: usize, run: &mut RunSummary| run.wait_s.at_least.extend((arm == 2).then(|| "p90".to_owned()));
         let found = outcome(&[50.0, 7.0, 5.0], WAIT, bound);
         assert_eq!((best_arms(&found), &found.front[..]), (vec![1, 0], &[1][..]));
-        assert!(found.terminal().contains("ranks behind all that is known"), "{}", found.terminal());
+        assert!(page(&found).contains("ranks behind all that is known"), "{}", page(&found));
         let all = outcome(&[50.0, 7.0, 5.0], WAIT, |_, run| run.wait_s.at_least.push("p90".into()));
         assert_eq!(best_arms(&all), [2, 0], "among bounds the least, for there is nothing else to go by");
         assert_eq!(all.best[0].against.as_ref().map(ComparisonSummary::said).as_deref(), Some("withheld: still waiting"));
@@ -290,7 +295,7 @@ mod tests {
         let metrics = &["jct_s.mean", "preemption.events"];
         let starved = outcome(&[50.0, 7.0, 5.0], metrics, |arm, run| run.jobs.measured_completed -= u64::from(arm == 2));
         assert_eq!((best_arms(&starved), &starved.front[..]), (vec![1, 0], &[1][..]));
-        assert!(starved.terminal().contains("completed fewer of them than the first row"), "{}", starved.terminal());
+        assert!(page(&starved).contains("completed fewer of them than the first row"), "{}", page(&starved));
         let alone = outcome(&[50.0, 5.0], metrics, |arm, run| run.jobs.measured_completed -= u64::from(arm == 1));
         assert_eq!(best_arms(&alone), [0, 0], "the first stays the best");
     }
