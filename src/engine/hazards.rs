@@ -19,6 +19,8 @@ pub(super) struct Hazards {
     clocks: Vec<Clock>,
     /// The first clock of each node.
     first: Vec<u32>,
+    /// What jobs hold of each node, in no stated order: whose attempts go with it.
+    claims: Vec<Vec<(JobId, u64)>>,
     /// Clocks whose load or health may have changed in this instant.
     touched: Vec<u32>,
     /// No failure from then on is of the run.
@@ -90,6 +92,7 @@ impl Hazards {
             spec,
             seed: case.seed,
             factors: spec.factors(&case.cluster),
+            claims: vec![Vec::new(); case.cluster.nodes.len()],
             touched: (0..clocks.len() as u32).collect(),
             clocks,
             first,
@@ -110,8 +113,18 @@ impl Hazards {
     fn touch_node(&mut self, node: NodeId, gpus: u8) {
         (0..gpus).for_each(|index| self.touch(self.row(GpuId { node, index })));
     }
+    /// Who holds anything on a node, with the GPUs of each claim; in no stated order, and once a claim.
+    pub(super) fn claims_on(&self, node: NodeId) -> &[(JobId, u64)] {
+        &self.claims[node.index()]
+    }
     /// Adds what a job does with a slot to the load, or takes it away. `share`: thousandths of the claim that are used.
-    fn load(&mut self, slot: &Slot, share: u32, adds: bool) {
+    fn load(&mut self, job: JobId, slot: &Slot, share: u32, adds: bool) {
+        let claims = &mut self.claims[slot.node.index()];
+        if adds {
+            claims.push((job, slot.gpus));
+        } else if let Some(at) = claims.iter().position(|claim| *claim == (job, slot.gpus)) {
+            claims.swap_remove(at);
+        }
         let load = u32::from(slot.milli) * share;
         for index in slot.gpu_indexes() {
             let row = self.row(GpuId { node: slot.node, index });
@@ -148,7 +161,7 @@ impl Engine<'_> {
         match *fact {
             Fact::Claimed { job, slot } | Fact::Released { job, slot } => {
                 let share = hazards.spec.load.share(self.jobs.extra(job).and_then(|extra| extra.utilization));
-                hazards.load(&slot, share, matches!(fact, Fact::Claimed { .. }));
+                hazards.load(job, &slot, share, matches!(fact, Fact::Claimed { .. }));
             }
             Fact::GpuChanged { gpu, healthy } => {
                 let row = hazards.row(gpu);
@@ -166,7 +179,7 @@ impl Engine<'_> {
     pub(super) fn unload(&mut self, job: JobId, slots: &[Slot]) {
         let Some(hazards) = &mut self.hazards else { return };
         let share = hazards.spec.load.share(self.jobs.extra(job).and_then(|extra| extra.utilization));
-        slots.iter().for_each(|slot| hazards.load(slot, share, false));
+        slots.iter().for_each(|slot| hazards.load(job, slot, share, false));
     }
 
     /// Sets the clocks that an instant changed, once it is over.

@@ -54,6 +54,13 @@ impl Engine<'_> {
 
     /// Jobs that hold anything on a node, in order of id.
     fn jobs_on(&self, node: NodeId, uses: impl Fn(u64) -> bool) -> Vec<JobId> {
+        if let Some(hazards) = &self.hazards {
+            let claims = hazards.claims_on(node).iter().filter(|(_, gpus)| uses(*gpus));
+            let mut jobs: Vec<JobId> = claims.map(|(job, _)| *job).collect();
+            jobs.sort_unstable();
+            jobs.dedup();
+            return jobs;
+        }
         let holds = |job: &JobId| self.jobs.row(*job).status.holds();
         let on = |job: &JobId| self.jobs.slots(*job).iter().any(|slot| slot.node == node && uses(slot.gpus));
         let mut jobs: Vec<JobId> = self.jobs.holders().filter(holds).filter(on).collect();

@@ -98,6 +98,12 @@ pub fn failures(table: Option<&Filled>, faults: &mut Faults) -> Option<FailureSp
     })
 }
 
+/// A warning where GPUs fail more or less often than they would, for those who read no report of the run.
+pub fn accelerated(failures: Option<FailureSpec>) -> Option<String> {
+    let accel = failures?.accel;
+    (accel != 1.0).then(|| format!("warning: GPUs fail at {accel} times their rate (`failures.accel`): not as in a real cluster"))
+}
+
 /// Reads `[power]`.
 pub fn power(table: Option<&Filled>) -> PowerSpec {
     let Some(knobs) = table.map(|table| &table.knobs) else { return PowerSpec::default() };

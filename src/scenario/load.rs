@@ -352,6 +352,7 @@ impl Scenario {
     fn settle(&mut self, scale_to_load: Option<(f64, &Place)>) -> Result<(), Error> {
         let mut notes = Vec::new();
         let mut case = self.case_with_notes(self.seed, &mut notes)?;
+        notes.extend(failures::accelerated(self.failures));
         if let Some((target, place)) = scale_to_load {
             let whole = case.cluster.capacity();
             let load = offered_load(&case.workload, &case.catalog, whole);

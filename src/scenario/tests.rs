@@ -318,7 +318,13 @@ fn failures_are_on_as_soon_as_anything_is_said_of_them() {
     let failures = case(&format!("[failures]\n{text}")).failures;
     assert_eq!(failures, Some(crate::engine::FailureSpec::default()), "the defaults of the form are those of the engine");
     let settings = ["failures.accel=200", "failures.load=use", "power.curve=step", "engine.drop_on_deadline=true"];
-    let case = load_with(&text, &[], &settings).case(1).unwrap();
+    let scenario = load_with(&text, &[], &settings);
+    assert!(
+        scenario.notes.iter().any(|note| note.starts_with("warning: GPUs fail at 200 times their rate")),
+        "{:?}",
+        scenario.notes
+    );
+    let case = scenario.case(1).unwrap();
     let failures = case.failures.unwrap();
     assert_eq!((failures.accel, failures.load), (200.0, GpuLoad::Use));
     assert_eq!((case.power.curve, case.power.load, case.engine.drop_on_deadline), (PowerCurve::Step, GpuLoad::Claim, true));
