@@ -95,7 +95,7 @@ fn killed_anywhere_it_ends_with_the_same_bytes() {
     assert!(asked.iter().all(|ask| (1..=5).contains(&ask.seed)));
     let of_training = asked.iter().filter(|ask| ask.seed <= 2 && ask.genes.is_some()).count();
     assert!(of_training <= 2 * whole.regimes[0].found.individuals);
-    for left in [0, 5, 17, 30, 40] {
+    for left in [0, 1, 2, 3, 4].map(|fifth| fifth * asked.len() / 5) {
         std::fs::remove_file(Memory::file(&out)).ok();
         let mut memory = Memory::new(&out, &plan.identity);
         assert!(evolved(&plan, &mut memory, left).0.is_err(), "{left} runs were enough");
@@ -205,10 +205,7 @@ fn genes_and_ranges_are_checked() {
     ] {
         assert_eq!(wrong(&table), [said]);
     }
-    assert_eq!(
-        wrong(""),
-        ["`e.toml` does not say what to evolve"].map(|it| it.replace("e.toml", &wrong("")[0].split('`').nth(1).unwrap()))
-    );
+    assert!(wrong("")[0].ends_with("e.toml` does not say what to evolve"));
     let plan = Files::new(&gene("order.lookback", "range = \"1h..14d\"\nlog = true\n")).plan(&[]).unwrap();
     let value = |gene: i32| schedlab::evolve::value_text(&plan.genes[0].decode(gene));
     assert_eq!((value(0), value(10_000)), ("1h".into(), "14d".into()));
