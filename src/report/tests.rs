@@ -189,7 +189,8 @@ fn the_summary_keeps_its_keys() {
             "cancelled": 0,
             "timed_out": 0,
             "measured": 3,
-            "missed_deadlines": 0
+            "missed_deadlines": 0,
+            "measured_completed": 3
           },
           "wait_s": {
             "mean": 1.333333,
@@ -371,7 +372,8 @@ fn the_summary_keeps_its_keys() {
             "job_visits": 0,
             "refused": 0,
             "moves": 0,
-            "pass_limits": 0
+            "pass_limits": 0,
+            "gave_up": false
           },
           "outstanding": 1.025,
           "delivered_of_owed_by": {
@@ -477,22 +479,22 @@ fn seeds_give_intervals_and_censored_percentiles_a_sign() {
      cut              0   3.50 ± 5.69s   ≥7.0 ± 11.4s   ≥7.0 ± 11.4s             -           0      100.0%               0
     ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    ─────────────────────────────────────────────────────────────────────────────────────────────
-     cut against fcfs     fcfs      cut       difference          bootstrap              verdict
-    ─────────────────────────────────────────────────────────────────────────────────────────────
-     wait mean              4s    ≥3.5s           ≥-0.5s                  -             withheld
-     wait p90               8s      ≥7s             ≥-1s                  -             withheld
-     wait p99               8s      ≥7s             ≥-1s                  -             withheld
-     preempted               0        0                =                  -   no difference seen
-     lost GPU h              0        0                =                  -   no difference seen
-     occupancy          100.0%   100.0%                =                  -   no difference seen
-     goodput GPU h       0.003        0   -0.003 ± 0.003   -0.004 to -0.002   intervals disagree
-    ─────────────────────────────────────────────────────────────────────────────────────────────
+    ──────────────────────────────────────────────────────────────────────────────────────────────────
+     cut against fcfs     fcfs      cut       difference          bootstrap                   verdict
+    ──────────────────────────────────────────────────────────────────────────────────────────────────
+     wait mean              4s    ≥3.5s           ≥-0.5s                  -   withheld: still waiting
+     wait p90               8s      ≥7s             ≥-1s                  -   withheld: still waiting
+     wait p99               8s      ≥7s             ≥-1s                  -   withheld: still waiting
+     preempted               0        0                =                  -        no difference seen
+     lost GPU h              0        0                =                  -        no difference seen
+     occupancy          100.0%   100.0%                =                  -        no difference seen
+     goodput GPU h       0.003        0   -0.003 ± 0.003   -0.004 to -0.002        intervals disagree
+    ──────────────────────────────────────────────────────────────────────────────────────────────────
 
     Differences are taken seed by seed, ± half of their 95 % interval. Verdicts are corrected for 7
     comparisons (Holm) and leave out what is too small to matter (docs/comparing.md). Intervals
-    disagree: one of Student's t and the bootstrap holds 0, the other does not. Withheld: a job still
-    waiting is at the rank, so the true difference may be another.
+    disagree: one of Student's t and the bootstrap holds 0, the other does not. Still waiting: a job is
+    at the rank, so the true difference may be another.
 
     Jobs still waiting at the end, whose waits are at least what is shown: cut 1.
 
