@@ -23,6 +23,7 @@ struct Term {
     weight: f64,
     of: Of,
     over: f64,
+    absent: Option<f64>,
 }
 
 /// Which way a term counts a figure.
@@ -69,7 +70,7 @@ impl Verdict {
 }
 
 impl Of {
-    fn of(cost: &Cost) -> Of {
+    fn figure_of(cost: &Cost) -> Of {
         match (cost.figure.info.direction, cost.figure.info.unit) {
             (Direction::LowerIsBetter, _) => Of::Figure,
             (Direction::HigherIsBetter, Unit::Percent | Unit::Hundredths) => Of::Missing,
@@ -85,6 +86,11 @@ impl Of {
     }
 }
 
+/// The figure of a term, or what counts where a run has none.
+fn figure(trial: &Trial, row: usize, absent: Option<f64>) -> Option<f64> {
+    trial.costs[row].map(|it| it.0).or(absent)
+}
+
 impl Judge {
     /// How individuals are judged against the reference's trials, one a seed.
     ///
@@ -92,12 +98,13 @@ impl Judge {
     pub fn new(evolve: &Evolve, reference: &[Trial]) -> Result<Judge, String> {
         let mut terms = Vec::new();
         for (row, cost) in evolve.costs.iter().enumerate() {
-            let of = Of::of(cost);
-            let figures: Option<Vec<f64>> = reference.iter().map(|trial| trial.costs[row].map(|it| of.value(it.0))).collect();
+            let of = Of::figure_of(cost);
+            let figures: Option<Vec<f64>> =
+                reference.iter().map(|trial| figure(trial, row, cost.absent).map(|it| of.value(it))).collect();
             let mean = figures.as_deref().and_then(mean).ok_or_else(|| cost.figure.key())?;
             // Divided by its amount, so that less stays better.
             let over = if cost.relative && mean != 0.0 { mean.abs().max(LEAST) } else { 1.0 };
-            terms.push(Term { weight: cost.weight, of, over });
+            terms.push(Term { weight: cost.weight, of, over, absent: cost.absent });
         }
         let mut guard = None;
         if let Some(rule) = &evolve.guardrail {
@@ -136,7 +143,8 @@ impl Judge {
     fn cost(&self, trials: &[Trial]) -> Option<f64> {
         let mut sum = 0.0;
         for (row, term) in self.terms.iter().enumerate() {
-            let figures: Option<Vec<f64>> = trials.iter().map(|trial| trial.costs[row].map(|it| term.of.value(it.0))).collect();
+            let figures: Option<Vec<f64>> =
+                trials.iter().map(|trial| figure(trial, row, term.absent).map(|it| term.of.value(it))).collect();
             sum += term.weight * mean(&figures?)? / term.over;
         }
         Some(sum)

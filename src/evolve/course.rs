@@ -111,7 +111,10 @@ fn one(plan: &Plan, regime: usize, recall: &mut Recall<'_>) -> Result<RegimeOutc
     let absent = |key: String| {
         let fault = Fault::new(format!("`{}` has no figure {key} on every seed, in regime `{name}`", at.reference.name));
         let fault = fault.at(&evolve.reference.1, "expected a reference that has all figures of the cost and the guardrail");
-        fault.help("what is only known to be at least so much, since jobs still wait, cannot be guarded")
+        fault.help(
+            "`absent = 0` in its `[[evolve.cost]]` says what a run without it counts; what is only known to be at least so much, since jobs \
+             still wait, cannot be guarded",
+        )
     };
     let training = plan.training();
     let reference = recall.trials(&asks(None, &training))?;

@@ -157,6 +157,9 @@ fn same(gene: &Gene, other: &PolicySpec) -> Option<Value> {
     Target::find(other, &gene.key).ok()?.value(other)
 }
 
+/// The policy that evolves, the reference, and the policies to start from.
+type Policies = (PolicySpec, PolicySpec, Vec<(PolicySpec, Place)>);
+
 /// A plan on its way.
 struct Reader<'a> {
     path: &'a Path,
@@ -170,7 +173,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     /// The policy that evolves, the reference and the starts, under the settings of a regime.
-    fn policies(&mut self, of_regime: &[Setting]) -> Option<(PolicySpec, PolicySpec, Vec<(PolicySpec, Place)>)> {
+    fn policies(&mut self, of_regime: &[Setting]) -> Option<Policies> {
         let evolve = self.evolve;
         let settings: Vec<Setting> = self.settings.iter().chain(of_regime).cloned().collect();
         let mut named: Vec<(String, Place)> = Vec::new();

@@ -94,6 +94,11 @@ const COST: Form = Form {
         &[
             Knob::optional("metric", "key of a figure (docs/comparing.md)", Kind::Text),
             Knob::new("weight", "its weight", NOT_NEGATIVE, "1"),
+            Knob::optional(
+                "absent",
+                "what the figure counts as in a run that has none (nobody waited, say); unset: such a run cannot be chosen",
+                NOT_NEGATIVE,
+            ),
             Knob::new(
                 "relative",
                 "over the mean of the reference on the same seeds (of at least 1e-9; absolute if that is 0)",
@@ -231,6 +236,8 @@ pub struct Cost {
     pub weight: f64,
     /// Whether over the reference's mean.
     pub relative: bool,
+    /// What the figure counts as in a run that has none.
+    pub absent: Option<f64>,
     /// Where it stands.
     pub at: Place,
 }
@@ -421,6 +428,7 @@ fn cost(table: &Filled, faults: &mut Faults) -> Option<Cost> {
         figure: figure_of(table, "metric", faults)?,
         weight: table.knobs.float("weight"),
         relative: table.knobs.flag("relative"),
+        absent: table.knobs.opt_float("absent"),
         at: table.place("metric").clone(),
     })
 }
