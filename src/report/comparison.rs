@@ -15,7 +15,7 @@ struct Draft {
 }
 
 /// The figures of the table, fixed before anything is run, so that nothing is picked by how it came out.
-const SHOWN: [&str; 12] = [
+const SHOWN: [&str; 16] = [
     "wait_s.mean",
     "wait_s.p90",
     "wait_s.p99",
@@ -28,6 +28,10 @@ const SHOWN: [&str; 12] = [
     "occupancy",
     "fragmentation.ratio",
     "goodput_gpu_h",
+    "completion_rate",
+    "failures.events",
+    "energy.wasted_kwh",
+    "deadlines.share",
 ];
 
 /// Compares every policy with the first; empty of one policy.
@@ -52,12 +56,16 @@ pub(super) fn compare(summary: &Summary, runs: &[Run]) -> Vec<ComparisonSummary>
     judged(drafts)
 }
 
-/// Whether a figure says something in that summary: one class alone is all jobs, and one account or none is no budget.
+/// Whether a figure says something in that summary: one class alone is all jobs, one account or none is no budget, and where no GPU fails by
+/// itself nothing is said of what failures cost.
 fn tells(figure: &Figure, summary: &Summary) -> bool {
+    let any = |has: fn(&RunSummary) -> bool| summary.runs.iter().any(has);
     let most = |count: fn(&RunSummary) -> usize| summary.runs.iter().map(count).max().unwrap_or(0);
     match figure.info.key.split('.').next() {
         Some("by_class") => 1 < most(|run| run.by_class.len()),
         Some("delivered_of_owed" | "worst_account") => 1 < most(|run| run.by_account.len()),
+        Some("completion_rate" | "failures" | "energy") => any(|run| run.failures.accel.is_some()),
+        Some("deadlines") => any(|run| run.deadlines.is_some()),
         _ => true,
     }
 }
