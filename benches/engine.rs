@@ -184,8 +184,18 @@ fn points(c: &mut Criterion) {
             engine: EngineSpec { until, ..EngineSpec::default() },
             ..case(0, 1, 8)
         };
-        for (place, mode) in [("fgd", "index"), ("fgd", "local"), ("kube-best-fit", "index"), ("gpu-clustering", "index")] {
-            if mode == "local" && 1213 < nodes {
+        let rules = [
+            ("fgd", "index"),
+            ("fgd", "local"),
+            ("fgd", "bounded"),
+            ("kube-best-fit", "index"),
+            ("gpu-clustering", "index"),
+            ("gfgd", "index"),
+            ("gfgd", "scan"),
+            ("gfgd-x", "index"),
+        ];
+        for (place, mode) in rules {
+            if matches!(mode, "local" | "scan") && 1213 < nodes {
                 continue; // minutes
             }
             let mut spec = PolicySpec::named("bench").with(Stage::Fill, "greedy").with(Stage::Place, place);

@@ -86,11 +86,7 @@ impl Ask<'_> {
     }
     /// All nodes that the task may go to.
     fn accepted(&self) -> impl Iterator<Item = NodeId> + '_ {
-        self.nodes().filter(|&node| self.accepts(node))
-    }
-    /// All nodes.
-    fn nodes(&self) -> impl Iterator<Item = NodeId> + use<> {
-        (0..self.cluster.len()).map(NodeId::from_index)
+        (0..self.cluster.len()).map(NodeId::from_index).filter(|&node| self.accepts(node))
     }
     /// Whether the task may go to a node, by everything that counts.
     pub fn accepts(&self, node: NodeId) -> bool {

@@ -3,39 +3,120 @@
 use super::loads::Loads;
 use crate::cluster::{Cluster, NodeState, WHOLE, bits};
 use crate::ids::{ModelId, NodeId, PoolId};
-use std::collections::BTreeSet;
 
 /// Not in any set; not up.
 const OUT: u16 = u16::MAX;
 
-/// Entries by room, then row: the emptiest are last, and of those with equal room the lowest row is first.
-#[derive(Default)]
-pub(super) struct Rooms(BTreeSet<u64>);
+/// Free thousandths of a GPU; idle GPUs of a node take the lowest of these levels.
+const LEVELS: usize = WHOLE as usize + 1;
+
+/// Rows by room, then by number: sets of bits, so that the tightest, the emptiest and the n-th of those with room enough are a few steps.
+pub(super) struct Rooms {
+    levels: Vec<Level>,
+    /// Which levels hold any row.
+    held: [u64; LEVELS.div_ceil(64)],
+    rows: usize,
+}
+
+/// The rows of one level; without words until it first holds one.
+#[derive(Clone, Default)]
+struct Level {
+    words: Vec<u64>,
+    /// Rows in each 64 words.
+    blocks: Vec<u32>,
+    count: u32,
+}
+
+impl Level {
+    fn rows(&self) -> impl Iterator<Item = u32> + '_ {
+        let held = self.blocks.iter().enumerate().filter(|(_, rows)| 0 < **rows);
+        let words = held.flat_map(|(block, _)| block * 64..((block + 1) * 64).min(self.words.len()));
+        words.flat_map(|word| bits(self.words[word]).map(move |bit| word as u32 * 64 + u32::from(bit)))
+    }
+    /// The n-th row, from 0; there are more than n.
+    fn nth(&self, mut n: u32) -> u32 {
+        let mut block = 0;
+        while self.blocks[block] <= n {
+            n -= self.blocks[block];
+            block += 1;
+        }
+        let mut word = block * 64;
+        while self.words[word].count_ones() <= n {
+            n -= self.words[word].count_ones();
+            word += 1;
+        }
+        let bit = bits(self.words[word]).nth(n as usize).expect("the word holds more than n rows");
+        word as u32 * 64 + u32::from(bit)
+    }
+}
 
 impl Rooms {
-    fn key(room: u32, row: u32) -> u64 {
-        u64::from(room) << 32 | u64::from(row)
+    fn new(rows: usize) -> Rooms {
+        Rooms { levels: vec![Level::default(); LEVELS], held: [0; LEVELS.div_ceil(64)], rows }
     }
     fn put(&mut self, room: u16, row: u32) {
-        self.0.insert(Rooms::key(room.into(), row));
+        let (level, word) = (&mut self.levels[usize::from(room)], row as usize / 64);
+        if level.words.is_empty() {
+            level.words.resize(self.rows.div_ceil(64), 0);
+            level.blocks.resize(level.words.len().div_ceil(64), 0);
+        }
+        level.words[word] |= 1 << (row % 64);
+        level.blocks[word / 64] += 1;
+        level.count += 1;
+        self.held[usize::from(room) / 64] |= 1 << (room % 64);
     }
     fn drop(&mut self, room: u16, row: u32) {
-        self.0.remove(&Rooms::key(room.into(), row));
+        let (level, word) = (&mut self.levels[usize::from(room)], row as usize / 64);
+        level.words[word] &= !(1 << (row % 64));
+        level.blocks[word / 64] -= 1;
+        level.count -= 1;
+        if level.count == 0 {
+            self.held[usize::from(room) / 64] &= !(1 << (room % 64));
+        }
+    }
+    /// Levels that hold any row, from `least` up.
+    fn levels_up(&self, least: u32) -> impl Iterator<Item = &Level> + '_ {
+        let first = least as usize / 64;
+        let words = self.held.iter().enumerate().skip(first);
+        let masked = words.map(move |(at, word)| (at, if at == first { word >> (least % 64) << (least % 64) } else { *word }));
+        masked.flat_map(move |(at, word)| bits(word).map(move |bit| &self.levels[at * 64 + usize::from(bit)]))
+    }
+    /// The same from the highest down.
+    fn levels_down(&self, least: u32) -> impl Iterator<Item = &Level> + '_ {
+        let (mut at, mut word) = (self.held.len() - 1, self.held[self.held.len() - 1]);
+        let level = move || loop {
+            if word != 0 {
+                let bit = 63 - word.leading_zeros() as usize;
+                word &= !(1 << bit);
+                return Some(at * 64 + bit);
+            }
+            at = at.checked_sub(1)?;
+            word = self.held[at];
+        };
+        std::iter::from_fn(level).take_while(move |level| least as usize <= *level).map(|level| &self.levels[level])
     }
     /// Rows with at least that room, the tightest first, then the lowest.
-    pub(super) fn rising(&self, least: u32) -> impl Iterator<Item = u32> + '_ {
-        self.0.range(Rooms::key(least, 0)..).map(|&key| key as u32)
+    pub(super) fn rising(&self, least: u32) -> Box<dyn Iterator<Item = u32> + '_> {
+        Box::new(self.levels_up(least).flat_map(Level::rows))
     }
     /// Rows with at least that room, the emptiest first, then the lowest.
-    pub(super) fn falling(&self, least: u32) -> impl Iterator<Item = u32> + '_ {
-        let mut below = u64::MAX;
-        let levels = std::iter::from_fn(move || {
-            let last = *self.0.range(Rooms::key(least, 0)..below).next_back()?;
-            let level = last >> 32 << 32;
-            below = level;
-            Some(self.0.range(level..=last))
-        });
-        levels.flatten().map(|&key| key as u32)
+    pub(super) fn falling(&self, least: u32) -> Box<dyn Iterator<Item = u32> + '_> {
+        Box::new(self.levels_down(least).flat_map(Level::rows))
+    }
+    /// How many rows have at least that room.
+    pub(super) fn count(&self, least: u32) -> usize {
+        self.levels_up(least).map(|level| level.count as usize).sum()
+    }
+    /// The n-th of them in the order of [`Rooms::rising`], from 0; `None` if there are no more than n.
+    pub(super) fn nth(&self, least: u32, n: usize) -> Option<u32> {
+        let mut left = n as u32;
+        for level in self.levels_up(least) {
+            if left < level.count {
+                return Some(level.nth(left));
+            }
+            left -= level.count;
+        }
+        None
     }
 }
 
@@ -52,7 +133,9 @@ pub(super) struct Group {
 /// The sets, as of one version of a cluster.
 #[derive(Default)]
 pub(super) struct Index {
-    pub(super) groups: Vec<Group>,
+    groups: Vec<Group>,
+    /// Their rows, in order of model and pool.
+    order: Vec<usize>,
     seen: Option<u64>,
     /// The first GPU of each node, and one past the last of all.
     firsts: Vec<u32>,
@@ -105,6 +188,7 @@ impl Index {
             }
             None => {
                 self.groups.clear();
+                self.order.clear();
                 loads.clear();
                 self.listed.clear();
                 self.listed.resize(cluster.len(), (OUT, OUT));
@@ -120,10 +204,17 @@ impl Index {
     fn group(&mut self, model: ModelId, pool: PoolId) -> u16 {
         let known = self.groups.iter().position(|group| group.model == model && group.pool == pool);
         let at = known.unwrap_or_else(|| {
-            self.groups.push(Group { model, pool, gpus: Rooms::default(), nodes: Rooms::default() });
+            let (gpus, nodes) = (Rooms::new(self.nodes.len()), Rooms::new(self.listed.len()));
+            self.groups.push(Group { model, pool, gpus, nodes });
+            self.order.push(self.groups.len() - 1);
+            self.order.sort_unstable_by_key(|&at| (self.groups[at].model, self.groups[at].pool));
             self.groups.len() - 1
         });
         at as u16
+    }
+    /// Groups in order of model and pool.
+    pub(super) fn ordered(&self) -> impl Iterator<Item = &Group> + '_ {
+        self.order.iter().map(|&at| &self.groups[at])
     }
     fn note(&mut self, cluster: &Cluster, node: NodeId, loads: &mut Loads) {
         let row = cluster.node(node);
@@ -171,5 +262,41 @@ pub(super) fn count(cluster: &Cluster, loads: &mut Loads) {
     for (at, node) in cluster.nodes().iter().enumerate().filter(|(_, node)| node.state != NodeState::Down) {
         let free = cluster.gpu_free(NodeId::from_index(at));
         bits(node.healthy).for_each(|gpu| loads.add(node.model, WHOLE - free[usize::from(gpu)]));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seed::{Draws, Purpose};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn rooms_are_ordered_as_a_plain_set_is() {
+        let (mut rooms, mut plain) = (Rooms::new(10_000), BTreeSet::new());
+        let mut draws = Draws::new(1, Purpose::Sample, 0);
+        for step in 0..20_000 {
+            let (room, row) = (([0, 63, 64, 500, 999, 1000][draws.index(6)]), draws.index(10_000) as u32);
+            if plain.insert((room, row)) {
+                rooms.put(room, row);
+            } else {
+                plain.remove(&(room, row));
+                rooms.drop(room, row);
+            }
+            if step % 997 == 0 {
+                for least in [0, 1, 63, 64, 65, 999, 1000] {
+                    let up: Vec<u32> = plain.iter().filter(|it| least <= it.0.into()).map(|it| it.1).collect();
+                    assert_eq!(rooms.rising(least).collect::<Vec<u32>>(), up);
+                    assert_eq!((rooms.count(least), rooms.nth(least, up.len())), (up.len(), None));
+                    if !up.is_empty() {
+                        let n = draws.index(up.len());
+                        assert_eq!(rooms.nth(least, n), Some(up[n]));
+                    }
+                    let mut down: Vec<(u16, u32)> = plain.iter().filter(|it| least <= it.0.into()).copied().collect();
+                    down.sort_by_key(|&(room, row)| (u16::MAX - room, row));
+                    assert_eq!(rooms.falling(least).collect::<Vec<u32>>(), down.iter().map(|it| it.1).collect::<Vec<u32>>());
+                }
+            }
+        }
     }
 }

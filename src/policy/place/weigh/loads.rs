@@ -83,12 +83,16 @@ impl Loads {
     pub(super) fn mean(&self) -> f64 {
         if self.gpus == 0 { 0.0 } else { self.sum as f64 / (self.gpus * u64::from(WHOLE)) as f64 }
     }
-    /// By how much the standard deviation of loads rises if `count` GPUs of load `used` take `milli` more each (the summary's dFrag).
-    pub(super) fn spread_rise(&self, used: u16, milli: u16, count: u64) -> f64 {
+    /// The standard deviation of loads.
+    pub(super) fn spread(&self) -> f64 {
+        self.deviation(self.sum, self.squares)
+    }
+    /// By how much that rises above `before` if `count` GPUs of load `used` take `milli` more each (the summary's dFrag).
+    pub(super) fn spread_rise(&self, before: f64, used: u16, milli: u16, count: u64) -> f64 {
         let (used, milli) = (u64::from(used), u64::from(milli));
         let sum = self.sum + count * milli;
         let squares = self.squares + count * (2 * used * milli + milli * milli);
-        self.deviation(sum, squares) - self.deviation(self.sum, self.squares)
+        self.deviation(sum, squares) - before
     }
     /// sqrt(S2 / G - (S1 / G)^2); the difference is taken in whole numbers.
     fn deviation(&self, sum: u64, squares: u64) -> f64 {
@@ -202,7 +206,8 @@ mod tests {
     fn the_spread_rewards_an_empty_gpu() {
         // Caveat K1 of the specification.
         let loads = loads(Hotspot::Cube, &[500, 500, 0, 0]);
-        assert_eq!(format!("{:+.4} {:+.4}", loads.spread_rise(500, 250, 1), loads.spread_rise(0, 250, 1)), "+0.0748 -0.0427");
+        let rise = |used| loads.spread_rise(loads.spread(), used, 250, 1);
+        assert_eq!(format!("{:+.4} {:+.4}", rise(500), rise(0)), "+0.0748 -0.0427");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::best::candidate;
 use super::fall::{Fall, Falls};
 use super::watts::{ACTIVATION_WATTS, Milliwatts, curve, power};
 use super::{Ask, Place};
-use crate::cluster::{Cluster, TaskGroup, WHOLE, lowest};
+use crate::cluster::{Buckets, Cluster, Preference, TaskGroup, WHOLE, bits, lowest};
 use crate::engine::Case;
 use crate::ids::{ModelId, NodeId};
 use crate::registry::{Kind, Knob, Knobs};
@@ -144,6 +144,8 @@ pub(super) struct Weigh {
     watts: Milliwatts,
     loads: Loads,
     index: Index,
+    /// For tasks without GPUs.
+    plain: Buckets,
     seed: u64,
     visits: u64,
     spots: Vec<Spot>,
@@ -169,6 +171,7 @@ impl Weigh {
             watts: Milliwatts::new(curve(knobs), models),
             loads: Loads::new(hotspot, models),
             index: Index::default(),
+            plain: Buckets::default(),
             seed: case.seed,
             visits: 0,
             spots: Vec::new(),
@@ -209,59 +212,89 @@ impl Weigh {
         let spot = Spot { row, node, gpus: 1 << gpu, model: state.model, used: WHOLE.saturating_sub(free), room: free.into() };
         (usable >> gpu & 1 == 1).then_some(spot)
     }
-    /// All spots of the task, by a look at each; at most `most`.
-    fn all(&mut self, ask: &Ask<'_>, most: usize) -> Vec<Spot> {
-        let rows = if 1 < ask.request.gpus { ask.cluster.len() } else { self.index.gpus() };
-        self.visits += ask.cluster.len() as u64;
-        (0..rows as u32).filter_map(|row| self.spot(ask, row)).take(most).collect()
+    /// Room that a spot must have.
+    fn least(ask: &Ask<'_>) -> u32 {
+        if 1 < ask.request.gpus { u32::from(ask.request.gpus) } else { u32::from(ask.request.milli) }
     }
-    /// Those of the index with room for the task, as `order` goes through each group, at most `most` of each.
-    fn listed<'a, I: Iterator<Item = u32> + 'a>(
-        &'a self,
-        ask: &Ask<'_>,
-        most: usize,
-        order: impl Fn(&'a Rooms, u32) -> I,
-    ) -> (Vec<Spot>, u64) {
-        let (mut spots, mut visits) = (Vec::new(), 0);
+    /// Sets of rows that may have room for the task.
+    fn rooms<'a>(&'a self, ask: &'a Ask<'_>) -> impl Iterator<Item = &'a Rooms> + 'a {
+        let groups = self.index.ordered().filter(|group| ask.request.allows(group.model, group.pool));
+        groups.map(|group| if 1 < ask.request.gpus { &group.nodes } else { &group.gpus })
+    }
+    /// All rows with room enough, in order of model, pool, room and number, by a look at each.
+    fn looked_up(&mut self, ask: &Ask<'_>) -> Vec<u32> {
+        self.visits += ask.cluster.len() as u64;
         let several = 1 < ask.request.gpus;
-        let least = if several { u32::from(ask.request.gpus) } else { u32::from(ask.request.milli) };
-        for group in self.index.groups.iter().filter(|group| ask.request.allows(group.model, group.pool)) {
-            let rooms = if several { &group.nodes } else { &group.gpus };
-            let looked = order(rooms, least).inspect(|_| visits += 1);
-            spots.extend(looked.filter_map(|row| self.spot(ask, row)).take(most));
+        let mut rows = Vec::new();
+        for (at, node) in ask.cluster.nodes().iter().enumerate() {
+            if !node.is_open() || !ask.request.allows(node.model, node.pool) {
+                continue;
+            }
+            let mut put = |room: u32, row: u32| {
+                if Weigh::least(ask) <= room {
+                    rows.push((node.model, node.pool, room, row));
+                }
+            };
+            if several {
+                put(node.idle.count_ones(), at as u32);
+                continue;
+            }
+            let id = NodeId::from_index(at);
+            let free = ask.cluster.gpu_free(id);
+            bits(node.healthy).for_each(|gpu| put(free[usize::from(gpu)].into(), self.index.first(id) + u32::from(gpu)));
         }
-        (spots, visits)
+        rows.sort_unstable();
+        rows.into_iter().map(|(_, _, _, row)| row).collect()
     }
     /// The candidates, in order of row.
     fn candidates(&mut self, ask: &Ask<'_>) -> Vec<Spot> {
-        let few = self.k.saturating_add(1);
-        let (all, visits) =
-            if self.scan || self.k == usize::MAX { (self.all(ask, usize::MAX), 0) } else { self.listed(ask, few, Rooms::rising) };
-        self.visits += visits;
-        if all.len() <= self.k {
-            return sorted(all);
+        let least = Weigh::least(ask);
+        let listed = if self.scan || self.k == usize::MAX { Some(self.looked_up(ask)) } else { None };
+        let count = listed.as_ref().map_or_else(|| self.rooms(ask).map(|rooms| rooms.count(least)).sum(), Vec::len);
+        if count <= self.k {
+            let rows = listed.unwrap_or_else(|| self.rooms(ask).flat_map(|rooms| rooms.rising(least)).collect());
+            self.visits += rows.len() as u64;
+            return sorted(rows.into_iter().filter_map(|row| self.spot(ask, row)).collect());
         }
         let mut picked = Vec::with_capacity(self.k);
         if self.among != Among::Random {
-            let ends = if self.scan {
-                self.anchors(ask, &all)
-            } else {
-                let (mut ends, low) = self.listed(ask, 1, Rooms::rising);
-                let (high, up) = self.listed(ask, 1, Rooms::falling);
-                self.visits += low + up;
-                ends.extend(high);
-                self.anchors(ask, &ends)
+            let spots = match &listed {
+                Some(rows) => rows.iter().filter_map(|&row| self.spot(ask, row)).collect(),
+                None => self.ends(ask),
             };
-            for spot in ends {
+            if spots.is_empty() {
+                return spots;
+            }
+            for spot in self.anchors(ask, &spots) {
                 if picked.len() < self.k && !picked.contains(&spot) {
                     picked.push(spot);
                 }
             }
         }
         if self.among != Among::Anchors {
-            self.draw(ask, &mut picked);
+            let nth = |it: &Weigh, mut n: usize| match &listed {
+                Some(rows) => rows.get(n).copied(),
+                None => it.rooms(ask).find_map(|rooms| {
+                    let here = rooms.count(least);
+                    let found = if n < here { rooms.nth(least, n) } else { None };
+                    n = n.wrapping_sub(here);
+                    found
+                }),
+            };
+            self.draw(ask, &mut picked, count, nth);
         }
         sorted(picked)
+    }
+    /// The emptiest and the tightest spot of each model and pool.
+    fn ends(&mut self, ask: &Ask<'_>) -> Vec<Spot> {
+        let (least, mut visits, mut spots) = (Weigh::least(ask), 0, Vec::new());
+        for rooms in self.rooms(ask) {
+            for rows in [rooms.rising(least), rooms.falling(least)] {
+                spots.extend(rows.inspect(|_| visits += 1).find_map(|row| self.spot(ask, row)));
+            }
+        }
+        self.visits += visits;
+        spots
     }
     /// The extremes among `spots`: the emptiest, the tightest, that of least risk, that of least power. For spots of one model with
     /// room to spare, the emptiest and the tightest are enough to find them all.
@@ -278,17 +311,17 @@ impl Weigh {
             a.0.total_cmp(&b.0).then((u32::MAX - a.1.room, a.1.row).cmp(&(u32::MAX - b.1.room, b.1.row)))
         };
         let least_risk = rated.min_by(less).map(|(_, spot)| spot);
-        [emptiest, tightest, least_risk, least_power].map(|spot| *spot.expect("some spot fits"))
+        [emptiest, tightest, least_risk, least_power].map(|spot| *spot.expect("there are spots"))
     }
-    /// Adds random spots until there are `k`: blindly first, then from a list of all.
-    fn draw(&mut self, ask: &Ask<'_>, picked: &mut Vec<Spot>) {
-        let rows = if 1 < ask.request.gpus { ask.cluster.len() } else { self.index.gpus() };
+    /// Adds random spots until there are `k`: of the `count` rows with room enough, of which `nth` tells each; and where too many of them do
+    /// not fit for another reason, from a list of all that do.
+    fn draw(&mut self, ask: &Ask<'_>, picked: &mut Vec<Spot>, count: usize, nth: impl Fn(&Weigh, usize) -> Option<u32>) {
         for n in 0..PROBES {
             if picked.len() == self.k {
                 return;
             }
             self.visits += 1;
-            let row = ask.draw(self.seed, n, rows) as u32;
+            let Some(row) = nth(self, ask.draw(self.seed, n, count)) else { continue };
             if !picked.iter().any(|spot| spot.row == row)
                 && let Some(spot) = self.spot(ask, row)
             {
@@ -298,7 +331,8 @@ impl Weigh {
         if picked.len() == self.k {
             return;
         }
-        let mut rest = self.all(ask, usize::MAX);
+        let rows = self.looked_up(ask);
+        let mut rest: Vec<Spot> = rows.into_iter().filter_map(|row| self.spot(ask, row)).collect();
         rest.retain(|spot| !picked.contains(spot));
         for at in 0..(self.k - picked.len()).min(rest.len()) {
             let other = at + ask.draw(self.seed, PROBES + at as u64, rest.len() - at);
@@ -312,6 +346,7 @@ impl Weigh {
         if let Some(falls) = &mut self.falls {
             falls.sync(ask.cluster);
         }
+        let before = self.loads.spread();
         self.terms.clear();
         for spot in &self.spots {
             let frag = match &mut self.falls {
@@ -319,7 +354,7 @@ impl Weigh {
                     Fall::Exact(fall) => -fall as f64 / falls.total() as f64,
                     Fall::Published(fall) => -fall,
                 },
-                None => self.loads.spread_rise(spot.used, milli, count),
+                None => self.loads.spread_rise(before, spot.used, milli, count),
             };
             let watts = self.watts.rise(spot.model.index(), spot.used, milli) * count as i64;
             self.terms.push([frag, watts as f64 / 1000.0, self.loads.risk_rise(spot.model, spot.used, milli, count)]);
@@ -381,8 +416,15 @@ fn sorted(mut spots: Vec<Spot>) -> Vec<Spot> {
 impl Place for Weigh {
     fn find(&mut self, ask: &Ask<'_>) -> Option<(NodeId, u64)> {
         if ask.request.gpus == 0 {
-            let visits = &mut self.visits;
-            return ask.nodes().inspect(|_| *visits += 1).find(|&node| ask.accepts(node)).map(|node| (node, 0));
+            // No term tells such nodes apart.
+            let node = if self.scan {
+                self.visits += ask.cluster.len() as u64;
+                ask.accepted().next()
+            } else {
+                self.plain.sync(ask.cluster);
+                self.plain.find(ask.request, Preference::First, |node| ask.accepts(node))
+            };
+            return node.map(|node| (node, 0));
         }
         if self.scan {
             self.index.lay_out(ask.cluster);
@@ -400,17 +442,21 @@ impl Place for Weigh {
     }
     fn has_room(&mut self, cluster: &Cluster, group: &TaskGroup) -> bool {
         let request = &group.request;
-        if self.scan || request.gpus == 0 {
+        if self.scan {
             return true;
+        }
+        if request.gpus == 0 {
+            self.plain.sync(cluster);
+            return self.plain.room_for(group);
         }
         self.visits += self.index.sync(cluster, &mut self.loads);
         let (mut left, several) = (group.count as usize, 1 < request.gpus);
-        for group in self.index.groups.iter().filter(|group| request.allows(group.model, group.pool)) {
+        for group in self.index.ordered().filter(|group| request.allows(group.model, group.pool)) {
             // A node or GPU may take several tasks, but one that takes any is in the list.
             let rooms = if several { &group.nodes } else { &group.gpus };
             let least = if several { u32::from(request.gpus) } else { u32::from(request.milli) };
             let each = if several { usize::from(64 / request.gpus) } else { usize::from(WHOLE / request.milli) };
-            left = left.saturating_sub(each * rooms.rising(least).take(left.div_ceil(each)).count());
+            left = left.saturating_sub(each * rooms.count(least));
             if left == 0 {
                 return true;
             }
@@ -418,6 +464,6 @@ impl Place for Weigh {
         false
     }
     fn take_visits(&mut self) -> u64 {
-        std::mem::take(&mut self.visits)
+        std::mem::take(&mut self.visits) + self.plain.take_visits()
     }
 }
