@@ -242,7 +242,7 @@ fn costs_are_sums_of_what_is_bad() {
     assert!((verdict.cost - (1.0 + 0.25 - 4.0 + 3.0)).abs() < 1e-12, "{verdict:?}");
     let absent = Trial { costs: vec![None; 4], ..Trial::none(0) };
     assert!(!judge.verdict(&[absent.clone(), trial([1.0; 4])]).is_feasible());
-    assert_eq!(Judge::new(&evolve, &[absent.clone()]).unwrap_err(), "wait_s.mean");
+    assert_eq!(Judge::new(&evolve, std::slice::from_ref(&absent)).unwrap_err(), "wait_s.mean");
     let evolve = table(&text.replace("metric", "absent = 0\nmetric")).unwrap();
     let judge = Judge::new(&evolve, &[absent.clone(), trial([4.0, 1.0, 0.0, 0.0])]).unwrap();
     // Of the second seed alone: 2 x 1 / 2 + (1 - 0.5).
