@@ -148,10 +148,6 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// How many GPUs there are.
-    pub(super) fn gpus(&self) -> usize {
-        self.nodes.len()
-    }
     /// The row of a node's first GPU.
     pub(super) fn first(&self, node: NodeId) -> u32 {
         self.firsts[node.index()]
