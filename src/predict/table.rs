@@ -137,3 +137,57 @@ pub fn split(runs: Vec<Vec<Sample>>) -> Split {
     }
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::story::Story;
+    use crate::predict::{FEATURES, LOAD};
+    use proptest::prelude::*;
+
+    /// One node of four GPUs. A takes it from 0 to 100 s; B comes at 50 s and starts at 100 s; C comes at 60 s and is withdrawn; D comes at 109 s
+    /// and starts at once; E is last.
+    #[test]
+    fn labels_look_ahead_and_features_do_not() {
+        let mut story = Story::new(&[4]);
+        let [a, b, c, d, e] =
+            [("A", 0), ("B", 50), ("C", 60), ("D", 109), ("E", 400)].map(|(name, at)| story.job(name, at, 4, 10));
+        story.at(0).submit(a).start(a, &[(0, 0b1111)]);
+        story.at(50).submit(b);
+        story.at(60).submit(c).end(c, crate::facts::EndReason::Cancelled);
+        story.at(100).complete(a).start(b, &[(0, 0b1111)]);
+        story.at(109).complete(b).submit(d).start(d, &[(0, 0b1111)]);
+        story.at(119).complete(d);
+        story.at(400).submit(e).start(e, &[(0, 0b1111)]);
+        story.at(460).complete(e);
+        let (case, outcome) = story.told();
+        let seen: Vec<(u64, f64, bool)> =
+            samples(&case, &outcome).iter().map(|it| (it.at.as_millis() / 1000, it.features[LOAD], it.refused)).collect();
+        // At 0 both B and C lie ahead; at 50 only C does; at 60 none. Before its own start D sees an empty node.
+        assert_eq!(seen, [(0, 0.0, true), (50, 1.0, true), (60, 1.0, false), (109, 0.0, false), (400, 0.0, false)]);
+    }
+
+    proptest! {
+        /// Nothing is learned from a minute that reaches into the test.
+        #[test]
+        fn a_split_never_leaks(runs in prop::collection::vec(prop::collection::vec(0_u64..4_000_000, 0..200), 1..4)) {
+            let run = |mut times: Vec<u64>| -> Vec<Sample> {
+                times.sort_unstable();
+                times.dedup();
+                let sample = |at| Sample { at: SimTime::from_millis(at), features: [0.0; FEATURES.len()], refused: false };
+                times.into_iter().map(sample).collect()
+            };
+            for times in runs {
+                let run = run(times);
+                let all = split(vec![run.clone()]);
+                prop_assert_eq!(all.test.len(), run.len() - run.len() * 7 / 10);
+                if let (Some(last), Some(first)) = (all.train.last(), all.test.first()) {
+                    prop_assert!(last.at.after(AHEAD) < first.at);
+                }
+                // No more is left out than has to be.
+                let kept = |it: &&Sample| all.test.first().is_some_and(|first| it.at.after(AHEAD) < first.at);
+                prop_assert_eq!(all.train.len(), run.iter().filter(kept).count());
+            }
+        }
+    }
+}

@@ -255,3 +255,72 @@ impl Watch {
 fn faded(then: SimTime, now: SimTime) -> f64 {
     libm::exp(-now.since(then).as_secs_f64() / RATE_SECONDS)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::TaskRequest;
+    use crate::facts::EndReason;
+    use crate::ids::GpuId;
+    use crate::ledger::story::Story;
+
+    fn value(features: &Features, name: &str) -> f64 {
+        features[FEATURES.iter().position(|it| *it == name).unwrap()]
+    }
+
+    /// Two nodes of two GPUs. A (2 GPUs) runs on the first; B (a quarter of a GPU) and C (3 GPUs, on two nodes) come later, and C waits.
+    #[test]
+    fn features_as_worked_by_hand() {
+        let mut story = Story::new(&[2, 2]);
+        let (a, c) = (story.job("A", 0, 2, 100), story.job("C", 90, 3, 10));
+        let b = story.shaped("B", 30, &Shape::of(1, TaskRequest { milli: 250, ..TaskRequest::whole(1) }), 50);
+        story.at(0).submit(a).start(a, &[(0, 0b11)]);
+        story.at(30).submit(b).start(b, &[(1, 0b01)]);
+        story.at(90).submit(c);
+        let (case, outcome) = story.told();
+        let shape = |job: JobId| &case.catalog.shapes.rows()[outcome.workload.jobs[job.index()].shape.index()];
+        let mut watch = Watch::new(&case.cluster);
+        outcome.ledger.iter().for_each(|(at, fact)| watch.observe(at, &fact));
+        let features = watch.features(SimTime::from_secs(100), shape);
+        // Loads 1, 1, 0.25 and 0: mean 2.25 / 4; squares 2.0625 / 4 - 0.31640625 = 0.19921875.
+        let expected = [
+            ("load_mean", 0.5625),
+            ("load_deviation", libm::sqrt(0.19921875)),
+            ("load_max", 1.0),
+            ("gpus_empty", 0.25),
+            ("gpus_free_0", 0.5),
+            ("gpus_free_7", 0.25),
+            ("gpus_free_9", 0.25),
+            ("queue", 1.0),
+            ("wait_max_s", 10.0),
+            // Gaps of 30 and 60 s: mean 45, deviation 15.
+            ("arrival_gaps_cv", 1.0 / 3.0),
+            ("request_gpus", 3.0),
+            ("request_gpu_milli", 1000.0),
+        ];
+        for (name, wanted) in expected {
+            assert!((value(&features, name) - wanted).abs() < 1e-12, "{name}: {} is not {wanted}", value(&features, name));
+        }
+        // Arrivals 100, 70 and 10 s ago.
+        let rate = [100.0, 70.0, 10.0].map(|ago: f64| libm::exp(-ago / 60.0) / 60.0).iter().sum::<f64>();
+        assert!((value(&features, "arrivals_per_s") - rate).abs() < 1e-12);
+        assert_eq!((0..BINS).map(|bin| features[4 + bin]).sum::<f64>(), 1.0);
+
+        // A node that goes down takes its GPUs with it; a GPU that fails counts no more; who ends or is withdrawn leaves.
+        let at = SimTime::from_secs(110);
+        watch.observe(at, &Fact::Ended { job: c, reason: EndReason::Cancelled, lost: crate::units::SimSpan::ZERO });
+        watch.observe(at, &Fact::GpuChanged { gpu: GpuId { node: NodeId(1), index: 1 }, healthy: false });
+        let features = watch.features(at, shape);
+        assert_eq!((value(&features, "queue"), value(&features, "load_mean")), (0.0, 0.75));
+        watch.observe(at, &Fact::NodeChanged { node: NodeId(0), state: NodeState::Down });
+        assert_eq!(value(&watch.features(at, shape), "load_mean"), 0.25);
+    }
+
+    #[test]
+    fn nothing_yet_is_finite() {
+        let story = Story::new(&[]);
+        let (case, _) = story.told();
+        let features = Watch::new(&case.cluster).features(SimTime::ZERO, |_| unreachable!("nobody arrived"));
+        assert_eq!(features, [0.0; FEATURES.len()]);
+    }
+}

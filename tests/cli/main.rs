@@ -3,6 +3,7 @@
 mod batch;
 mod check;
 mod messages;
+mod predict;
 mod readme;
 mod runs;
 mod schema;
