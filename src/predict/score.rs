@@ -118,7 +118,7 @@ pub fn calibration(samples: &[(f64, bool)]) -> Vec<Bin> {
     let bin = |row: usize| {
         let inside = |it: &&(f64, bool)| ((it.0 * BINS as f64) as usize).min(BINS - 1) == row;
         let counts = Counts::of(samples.iter().filter(inside).map(|it| it.1));
-        let sum: f64 = samples.iter().filter(inside).map(|it| it.0).sum();
+        let sum = samples.iter().filter(inside).fold(0.0, |sum, it| sum + it.0);
         Bin { from: row as f64 / BINS as f64, counts, predicted: sum / counts.samples.max(1) as f64 }
     };
     (0..BINS).map(bin).collect()

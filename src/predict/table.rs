@@ -3,8 +3,8 @@
 use super::AHEAD;
 use super::watch::{Features, Watch};
 use crate::engine::{Case, Outcome};
-use crate::facts::{Fact, QueueReason};
-use crate::ids::JobId;
+use crate::facts::{Fact, PreemptReason, QueueReason};
+use crate::ids::{JobId, NodeId};
 use crate::units::SimTime;
 
 /// An instant of a run.
@@ -36,12 +36,20 @@ pub fn samples(case: &Case, outcome: &Outcome) -> Vec<Sample> {
     let mut rows: Vec<usize> = vec![usize::MAX; jobs.len()];
     // An instant with arrivals, of which no sample is taken yet.
     let mut due: Option<SimTime> = None;
+    // What was seen before nodes changed. One that drains and is emptied by a decision goes down before that decision is told.
+    let mut before: Option<(Features, Vec<NodeId>)> = None;
     for (at, fact) in outcome.ledger.iter() {
-        if let Some(instant) = due
-            && (instant < at || is_decided(&fact))
-        {
-            taken.push((instant, watch.features(instant, shape)));
-            due = None;
+        if let Some(instant) = due {
+            if let (Fact::NodeChanged { node, .. }, true) = (fact, instant == at) {
+                before.get_or_insert_with(|| (watch.features(instant, shape), Vec::new())).1.push(node);
+            } else {
+                let changed = before.take();
+                if instant < at || is_decided(&fact) {
+                    let emptied = changed.filter(|(_, nodes)| instant == at && lets_go(&watch, &fact, nodes));
+                    taken.push((instant, emptied.map_or_else(|| watch.features(instant, shape), |it| it.0)));
+                    due = None;
+                }
+            }
         }
         watch.observe(at, &fact);
         match fact {
@@ -76,38 +84,44 @@ pub fn samples(case: &Case, outcome: &Outcome) -> Vec<Sample> {
         .collect()
 }
 
-/// Whether a fact that follows an arrival at the same instant is of a pass: what a policy decided.
+/// Whether a job lets something go on one of the nodes.
+fn lets_go(watch: &Watch, fact: &Fact, nodes: &[NodeId]) -> bool {
+    match fact {
+        Fact::Preempted { job, .. } | Fact::Released { job, .. } => {
+            watch.held(*job).iter().any(|slot| nodes.contains(&slot.node))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a fact that follows an arrival at the same instant is of a pass, of those that change what a scheduler sees.
 fn is_decided(fact: &Fact) -> bool {
     match fact {
-        Fact::Claimed { .. }
-        | Fact::Released { .. }
-        | Fact::Started { .. }
-        | Fact::Scaled { .. }
-        | Fact::Migrated { .. }
-        | Fact::Granting { .. }
-        | Fact::CalledOff { .. }
-        | Fact::Evicting { .. }
-        | Fact::Weighed { .. }
-        | Fact::Noted { .. }
-        | Fact::Preempted { .. }
-        | Fact::Cordoned { .. }
-        | Fact::Moved { .. }
-        | Fact::Reserved { .. }
-        | Fact::Unreserved { .. }
-        | Fact::Refused { .. }
-        | Fact::PassLimit => true,
+        Fact::Preempted { reason, .. } => *reason != PreemptReason::Window,
+        Fact::Claimed { .. } | Fact::Released { .. } | Fact::Started { .. } | Fact::Granting { .. } | Fact::PassLimit => true,
         Fact::Submitted { .. }
         | Fact::Rejected { .. }
         | Fact::Queued { .. }
         | Fact::Amended { .. }
         | Fact::Ready { .. }
+        | Fact::Scaled { .. }
+        | Fact::Migrated { .. }
+        | Fact::CalledOff { .. }
+        | Fact::Evicting { .. }
+        | Fact::Weighed { .. }
+        | Fact::Noted { .. }
         | Fact::Broken { .. }
         | Fact::Ended { .. }
         | Fact::NodeChanged { .. }
+        | Fact::Cordoned { .. }
         | Fact::GpuChanged { .. }
+        | Fact::Moved { .. }
         | Fact::ShareChanged { .. }
         | Fact::DemandChanged { .. }
         | Fact::WindowEdge { .. }
+        | Fact::Reserved { .. }
+        | Fact::Unreserved { .. }
+        | Fact::Refused { .. }
         | Fact::Cut => false,
     }
 }

@@ -194,6 +194,11 @@ impl Watch {
         out
     }
 
+    /// What a job holds.
+    pub(super) fn held(&self, job: JobId) -> &[Slot] {
+        self.held.get(&job).map_or(&[], Vec::as_slice)
+    }
+
     fn arrived(&mut self, at: SimTime, job: JobId) {
         if let Some((last, _)) = self.latest {
             self.rate *= faded(last, at);

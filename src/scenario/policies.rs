@@ -279,7 +279,11 @@ fn read_files(stage: Stage, choice: &mut Choice, table: &Filled, faults: &mut Fa
                 // What follows from it need not be told besides.
                 choice.knobs.set(knob.name, Value::Text(String::new()));
                 let fault = Fault::new(format!("`{}` cannot be used: {reason}", path.display()));
-                faults.push(fault.at(at, format!("expected {}", knob.about)));
+                let expected = match knob.name {
+                    "predictor" => "expected a file that `schedlab predict` wrote",
+                    _ => "expected a file of text",
+                };
+                faults.push(fault.at(at, expected));
             }
         }
     }

@@ -74,7 +74,7 @@ proptest! {
     fn a_ledger_says_what_a_policy_sees(mut case in any_case(false), evicts in any::<bool>()) {
         // Capacity on its way from one job to another is free nowhere, and counts as no load.
         case.engine.eviction_latency = Default::default();
-        let spec = policy("fifo", "greedy", "best-fit", if evicts { "priority" } else { "nobody" });
+        let spec = policy("priority", "greedy", "best-fit", if evicts { "priority" } else { "nobody" });
         let case = case.case();
         let mut spy =
             Spy { inner: spec.build(&case).unwrap(), watch: Watch::new(&case.cluster), due: false, seen: Vec::new() };
