@@ -105,10 +105,8 @@ impl Watch {
     pub fn observe(&mut self, at: SimTime, fact: &Fact) {
         match *fact {
             Fact::Queued { job, reason } => {
-                if !self.since.contains_key(&job) {
-                    self.since.insert(job, at);
-                    self.queue.insert((at, job));
-                }
+                let since = *self.since.entry(job).or_insert(at);
+                self.queue.insert((since, job));
                 if reason == QueueReason::Submitted {
                     self.arrived(at, job);
                 }

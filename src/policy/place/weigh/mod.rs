@@ -82,7 +82,7 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob::new("hysteresis", "how far below its threshold a regime is left", Kind::FRACTION, "0.02"),
     Knob::new(
         "predictor",
-        "a file that `schedlab predict` wrote: `high` holds whatever the load while it expects refusals within a minute; empty: none",
+        "a file that `schedlab predict` wrote: `high` holds whatever the load while refusals are expected within a minute; empty: none",
         Kind::Path,
         "",
     ),
