@@ -25,6 +25,7 @@ pub mod ids;
 pub mod ledger;
 pub mod metrics;
 pub mod policy;
+pub mod predict;
 pub mod registry;
 pub mod report;
 pub mod scenario;

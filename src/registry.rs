@@ -6,6 +6,7 @@
 
 use crate::units::{SimSpan, parse_size_mib, parse_span};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What values a knob takes, and in what range (both ends included).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -118,6 +119,15 @@ impl Kind {
     }
 }
 
+/// A file that a knob names, read, so that whoever compares or hashes knobs compares what is in it, too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileText {
+    /// As the knob names it.
+    pub name: String,
+    /// All of it.
+    pub text: String,
+}
+
 /// A checked value of a knob.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
@@ -131,6 +141,8 @@ pub enum Value {
     Span(SimSpan),
     /// Of [`Kind::Choice`], [`Kind::Text`] or [`Kind::Path`].
     Text(String),
+    /// Of a [`Kind::Path`] of a policy: what it names.
+    File(Arc<FileText>),
     /// Of [`Kind::List`].
     List(Vec<Value>),
 }

@@ -32,6 +32,8 @@ mod growth;
 mod inflation;
 #[path = "suite/orders.rs"]
 mod orders;
+#[path = "suite/predict.rs"]
+mod predict;
 #[path = "suite/properties.rs"]
 mod properties;
 #[path = "suite/reference.rs"]

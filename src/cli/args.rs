@@ -25,6 +25,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Look for better values of a policy's knobs by a genetic algorithm, under a guardrail
     Evolve(EvolveArgs),
+    /// Learn from runs of a scenario whether somebody is about to be refused, and say how well that is foreseen
+    Predict(PredictArgs),
     /// Look at a trace, convert it, or make one
     Trace(TraceArgs),
     /// List what is there to choose from, with knobs and defaults
@@ -232,6 +234,34 @@ pub struct EvolveArgs {
     /// Check everything, say how large it is and how long it may take, and run nothing else
     #[arg(long)]
     pub dry_run: bool,
+    /// No progress and no notes
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Runs at a time [default: the number of cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+}
+
+/// Arguments of `predict`.
+#[derive(Debug, ClapArgs)]
+pub struct PredictArgs {
+    /// The scenario file
+    pub scenario: PathBuf,
+    /// The policy that runs, by name or file [default: the scenario's first]
+    #[arg(long, value_name = "NAME|FILE")]
+    pub policy: Option<String>,
+    /// A key of the scenario or of the policy, dotted, and its value, such as `workload.load=0.85`; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub settings: Vec<String>,
+    /// How many seeds, counted up from the scenario's own; the first 70% of each is learned from, the last 30% judged by
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub seeds: Option<u64>,
+    /// The model to write, which knob `predictor` of `gfgd` and `gfgd-x` takes
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+    /// Print the figures as JSON, and nothing else
+    #[arg(long)]
+    pub json: bool,
     /// No progress and no notes
     #[arg(long, short)]
     pub quiet: bool,

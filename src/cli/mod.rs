@@ -9,6 +9,7 @@ mod completions;
 mod evolve;
 mod list;
 mod output;
+mod predict;
 mod progress;
 mod run;
 mod schema;
@@ -45,6 +46,7 @@ fn dispatch(args: Args) -> Result<(), Error> {
         args::Command::Sweep(it) => sweep::sweep(&it),
         args::Command::Check(it) => check::check(&it),
         args::Command::Evolve(it) => evolve::evolve(&it),
+        args::Command::Predict(it) => predict::predict(&it),
         args::Command::Trace(it) => trace::trace(&it),
         args::Command::List(it) => list::list(it.what),
         args::Command::Schema(it) => schema::schema(it.what),

@@ -190,7 +190,7 @@ fn scale(asked: &GeneAsked, knob: &Knob, faults: &mut Faults) -> Option<Scale> {
         Value::Int(value) => Some(*value as f64),
         Value::Float(value) => Some(*value),
         Value::Span(value) => Some(value.as_millis() as f64),
-        Value::Bool(_) | Value::Text(_) | Value::List(_) => None,
+        Value::Bool(_) | Value::Text(_) | Value::File(_) | Value::List(_) => None,
     };
     // Without an end of its own a knob needs a range; how wide is too wide is our choice.
     let own = match knob.kind {
@@ -251,6 +251,7 @@ pub fn value_text(value: &Value) -> String {
         Value::Float(value) => value.to_string(),
         Value::Span(value) => value.to_string(),
         Value::Text(value) => value.clone(),
+        Value::File(file) => file.name.clone(),
         Value::List(values) => values.iter().map(value_text).collect::<Vec<String>>().join(","),
     }
 }

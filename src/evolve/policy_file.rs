@@ -86,7 +86,7 @@ fn toml(kind: &Kind, value: &Value) -> String {
         }
         (_, Value::Float(value)) => format!("{value:?}"),
         (_, Value::Bool(_) | Value::Int(_)) => value_text(value),
-        (_, Value::Span(_) | Value::Text(_) | Value::List(_)) => quoted(&value_text(value)),
+        (_, Value::Span(_) | Value::Text(_) | Value::File(_) | Value::List(_)) => quoted(&value_text(value)),
     }
 }
 

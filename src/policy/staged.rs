@@ -58,8 +58,8 @@ impl Staged {
         if let (Some(min_turn), Some(standing)) = (stages.evict.min_turn(), stages.order.standing_mut()) {
             standing.commit(min_turn);
         }
-        let Stages { order, fill, evict, lend, scale, deschedule, .. } = &stages;
-        let listens = order.listens() || evict.listens() || lend.listens() || scale.listens();
+        let Stages { order, fill, place, evict, lend, scale, deschedule } = &stages;
+        let listens = order.listens() || place.listens() || evict.listens() || lend.listens() || scale.listens();
         context.tracks_running = fill.uses_running() || evict.is_active() || deschedule.is_active();
         Staged { stages, context, timed, listens, asked: None, draining: Vec::new(), leaving: Vec::new() }
     }
@@ -79,6 +79,7 @@ impl Policy for Staged {
         self.stages.deschedule.heard();
         if self.listens {
             self.stages.order.observe(at, fact);
+            self.stages.place.observe(at, fact);
             self.stages.evict.observe(at, fact);
             self.stages.lend.observe(at, fact);
             self.stages.scale.observe(at, fact);

@@ -366,7 +366,7 @@ fn named(table: &Filled, key: &str, folders: &Folders, faults: &mut Faults) -> O
 fn texts(table: &Filled, key: &str) -> Vec<(String, Place)> {
     let text = |value: &Value| match value {
         Value::Text(text) => Some((text.clone(), table.place(key).clone())),
-        Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Span(_) | Value::List(_) => None,
+        Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Span(_) | Value::File(_) | Value::List(_) => None,
     };
     table.knobs.list(key).iter().filter_map(text).collect()
 }

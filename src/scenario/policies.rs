@@ -4,7 +4,8 @@ use super::Folders;
 use crate::error::Error;
 use crate::form::{Fault, Faults, Filled, Form, Node, Part, Place, Setting, SourceText, Tree, check};
 use crate::policy::{CONTRACT_KNOBS, Choice, PolicySpec, Stage};
-use crate::registry::{Info, Kind, Knob, Knobs};
+use crate::predict::Model;
+use crate::registry::{FileText, Info, Kind, Knob, Knobs, Value};
 use crate::units::SimSpan;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -222,7 +223,15 @@ fn forgets(spec: &PolicySpec) -> Option<String> {
 fn read(draft: &Draft, faults: &mut Faults) -> Option<PolicySpec> {
     let mut own = Faults::new();
     let file = check(&POLICY, &draft.root, &mut own);
-    let stages = own.is_empty().then(|| Stage::ALL.map(|stage| choose(stage, file.part(stage.key()))));
+    let stages = own.is_empty().then(|| {
+        Stage::ALL.map(|stage| {
+            let mut choice = choose(stage, file.part(stage.key()));
+            if let Some(table) = file.part(stage.key()) {
+                read_files(stage, &mut choice, table, &mut own);
+            }
+            choice
+        })
+    });
     faults.extend(own);
     let spec = PolicySpec {
         name: draft.name.clone(),
@@ -246,6 +255,57 @@ fn choose(stage: Stage, table: Option<&Filled>) -> Choice {
     let info = infos.iter().find(|info| info.name == stage.default_name()).expect("the default of a stage is registered");
     Choice { entry: info.name, knobs: Knobs::defaults(info.knobs) }
 }
+
+/// Reads the files that knobs of a stage name, so that what is wrong with one is known now, and a policy is all that it says. A path
+/// starts at the folder of the file that names it; one of an option, where the command was typed.
+fn read_files(stage: Stage, choice: &mut Choice, table: &Filled, faults: &mut Faults) {
+    let infos = stage.infos();
+    let knobs = infos.iter().filter(|info| info.name == choice.entry).flat_map(|info| info.knobs);
+    for knob in knobs.filter(|knob| knob.kind == Kind::Path) {
+        let name = choice.knobs.opt_text(knob.name).unwrap_or("").to_owned();
+        if name.is_empty() {
+            continue;
+        }
+        let at = table.place(knob.name);
+        let named_in = if at.source.name.starts_with("--") { None } else { Path::new(&at.source.name).parent() };
+        let path = named_in.unwrap_or(Path::new("")).join(&name);
+        let read = text_of(&path).and_then(|text| match knob.name {
+            "predictor" => Model::read(&text).map(|_| text).map_err(|foreign| foreign.to_string()),
+            _ => Ok(text),
+        });
+        match read {
+            Ok(text) => choice.knobs.set(knob.name, Value::File(Arc::new(FileText { name, text }))),
+            Err(reason) => {
+                // What follows from it need not be told besides.
+                choice.knobs.set(knob.name, Value::Text(String::new()));
+                let fault = Fault::new(format!("`{}` cannot be used: {reason}", path.display()));
+                let expected = match knob.name {
+                    "predictor" => "expected a file that `schedlab predict` wrote",
+                    _ => "expected a file of text",
+                };
+                faults.push(fault.at(at, expected));
+            }
+        }
+    }
+}
+
+/// The text of a regular file.
+///
+/// - Errors: why there is none.
+fn text_of(path: &Path) -> Result<String, String> {
+    let found = std::fs::metadata(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        _ => error.to_string(),
+    })?;
+    if !found.is_file() || FILE_MAX < found.len() {
+        return Err(format!("a regular file of at most {} MiB is expected", FILE_MAX >> 20));
+    }
+    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    String::from_utf8(bytes).map_err(|error| format!("byte {} is not UTF-8", error.utf8_error().valid_up_to()))
+}
+
+/// Largest file that a knob may name (our choice: far above a model).
+const FILE_MAX: u64 = 64 << 20;
 
 /// The `about` line of a policy text, for lists.
 pub fn about(text: &str) -> String {

@@ -4,6 +4,7 @@ mod batch;
 mod check;
 mod evolve;
 mod messages;
+mod predict;
 mod readme;
 mod runs;
 mod schema;

@@ -14,5 +14,5 @@ pub const ENTRY: Entry<Build> = Entry {
     needs: &[],
     provides: &[],
     timed: false,
-    build: |knobs, case| Box::new(Weigh::new(knobs, case, Regimes::of(knobs)).tuned(knobs)),
+    build: |knobs, case| Box::new(Weigh::new(knobs, case, Regimes::of(knobs)).tuned(knobs, case)),
 };

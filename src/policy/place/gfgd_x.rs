@@ -18,6 +18,6 @@ pub const ENTRY: Entry<Build> = Entry {
     timed: false,
     build: |knobs, case| {
         let falls = Falls::new(case, TypicalBy { share: 0.95, memory: false });
-        Box::new(Weigh::new(knobs, case, Regimes::of(knobs)).tuned(knobs).with_falls(falls))
+        Box::new(Weigh::new(knobs, case, Regimes::of(knobs)).tuned(knobs, case).with_falls(falls))
     },
 };

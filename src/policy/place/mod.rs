@@ -13,6 +13,7 @@ use super::context::Turn;
 use crate::cluster::Slot;
 use crate::cluster::{Cluster, TaskGroup, TaskRequest, lowest};
 use crate::engine::{Case, View};
+use crate::facts::Fact;
 use crate::ids::{JobId, NodeId};
 use crate::registry::{Entry, Kind, Knob, Knobs};
 use crate::seed::{self, Purpose};
@@ -116,6 +117,12 @@ pub trait Place: Send {
     }
     /// Hears that a job started, stopped, or holds something else, in fact or by a proposal of this pass; and what it then holds.
     fn turned(&mut self, _view: &View<'_>, _turn: Turn, _slots: &[Slot]) {}
+    /// Whether it wants to hear facts.
+    fn listens(&self) -> bool {
+        false
+    }
+    /// Hears one fact.
+    fn observe(&mut self, _at: SimTime, _fact: &Fact) {}
     /// Nodes looked at since this was last asked.
     fn take_visits(&mut self) -> u64;
 }

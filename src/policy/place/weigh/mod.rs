@@ -6,6 +6,7 @@
 //! share, nodes for tasks of several; the anchors are the emptiest, the tightest, the one of least risk and the one of least power;
 //! terms are spread from 0 to 1 over the candidates; ties go to the lowest row.
 
+mod foresight;
 mod index;
 mod loads;
 mod regime;
@@ -16,8 +17,11 @@ use super::watts::{ACTIVATION_WATTS, Milliwatts, curve, power};
 use super::{Ask, Place};
 use crate::cluster::{Buckets, Cluster, Preference, TaskGroup, WHOLE, bits, lowest};
 use crate::engine::Case;
+use crate::facts::Fact;
 use crate::ids::{ModelId, NodeId};
 use crate::registry::{Kind, Knob, Knobs};
+use crate::units::SimTime;
+use foresight::Foresight;
 use index::{Index, Rooms};
 use loads::{Hotspot, Loads};
 pub(super) use regime::Regimes;
@@ -76,6 +80,13 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob::new("mid_from", "mean load from which `mid` holds", Kind::FRACTION, "0.35"),
     Knob::new("high_from", "mean load from which `high` holds", Kind::FRACTION, "0.7"),
     Knob::new("hysteresis", "how far below its threshold a regime is left", Kind::FRACTION, "0.02"),
+    Knob::new(
+        "predictor",
+        "a file that `schedlab predict` wrote: `high` holds whatever the load while refusals are expected within a minute; empty: none",
+        Kind::Path,
+        "",
+    ),
+    Knob::new("predictor_from", "probability of a refusal above which it does", Kind::FRACTION, "0.5"),
     weight("frag", "without regimes: what the rise of the first term counts", "0.25"),
     weight("pwr", "without regimes: what the rise of power counts", "0.25"),
     weight("fail", "without regimes: what the rise of risk counts", "0.5"),
@@ -92,6 +103,9 @@ pub(super) const KNOBS: &[Knob] = &[
 
 /// Why its knobs do not go together.
 pub(super) fn conflict(knobs: &Knobs) -> Option<String> {
+    if let Some(reason) = foresight::conflict(knobs) {
+        return Some(reason);
+    }
     if knobs.float("high_from") <= knobs.float("mid_from") {
         return Some("`place.high_from` has to be above `place.mid_from`".into());
     }
@@ -139,6 +153,7 @@ pub(super) struct Weigh {
     among: Among,
     scale: Scale,
     regimes: Regimes,
+    foresight: Option<Foresight>,
     /// Fragmentation in place of the spread of loads.
     falls: Option<Falls>,
     watts: Milliwatts,
@@ -167,6 +182,7 @@ impl Weigh {
             among: Among::Both,
             scale: Scale::MinMax,
             regimes,
+            foresight: None,
             falls: None,
             watts: Milliwatts::new(curve(knobs), models),
             loads: Loads::new(hotspot, models),
@@ -179,7 +195,8 @@ impl Weigh {
         }
     }
     /// The same with the knobs that `gfgd` and `gfgd-x` have beyond those.
-    pub(super) fn tuned(mut self, knobs: &Knobs) -> Weigh {
+    pub(super) fn tuned(mut self, knobs: &Knobs, case: &Case) -> Weigh {
+        self.foresight = Foresight::of(knobs, case);
         self.among = match knobs.text("candidates") {
             "anchors" => Among::Anchors,
             "random" => Among::Random,
@@ -361,8 +378,10 @@ impl Weigh {
         }
     }
     /// The candidate of the lowest weighted sum, the first of equal ones.
-    fn choose(&mut self) -> Option<Spot> {
-        let weights = self.regimes.weights(self.loads.mean());
+    fn choose(&mut self, ask: &Ask<'_>) -> Option<Spot> {
+        let by_load = self.regimes.weights(self.loads.mean());
+        let expects = self.foresight.as_mut().is_some_and(|it| it.expects_refusals(ask.view));
+        let weights = if expects { self.regimes.highest() } else { by_load };
         let terms = &self.terms;
         let range = |term: usize| {
             let of = || terms.iter().map(|terms| terms[term]);
@@ -438,7 +457,7 @@ impl Place for Weigh {
         }
         self.visits += self.spots.len() as u64;
         self.weigh(ask);
-        self.choose().map(|spot| (spot.node, spot.gpus))
+        self.choose(ask).map(|spot| (spot.node, spot.gpus))
     }
     fn has_room(&mut self, cluster: &Cluster, group: &TaskGroup) -> bool {
         let request = &group.request;
@@ -462,6 +481,14 @@ impl Place for Weigh {
             }
         }
         false
+    }
+    fn listens(&self) -> bool {
+        self.foresight.is_some()
+    }
+    fn observe(&mut self, at: SimTime, fact: &Fact) {
+        if let Some(foresight) = &mut self.foresight {
+            foresight.observe(at, fact);
+        }
     }
     fn take_visits(&mut self) -> u64 {
         std::mem::take(&mut self.visits) + self.plain.take_visits()

@@ -32,6 +32,10 @@ impl Regimes {
             at: 0,
         }
     }
+    /// The weights of the highest regime.
+    pub(super) fn highest(&self) -> Weights {
+        self.weights[self.weights.len() - 1]
+    }
     /// The weights at that mean load: a regime holds from its threshold up, and until the load is below that by the hysteresis.
     pub(super) fn weights(&mut self, load: f64) -> Weights {
         while self.at < self.from.len() && self.from[self.at] <= load {
