@@ -220,7 +220,7 @@ mod tests {
                 let mean = |power: i32| parts.iter().map(|part| part.powi(power)).sum::<f64>() / parts.len() as f64;
                 match hotspot {
                     Hotspot::Cube => mean(3),
-                    Hotspot::PowerMean => mean(8).powf(0.125),
+                    Hotspot::PowerMean => libm::pow(mean(8), 0.125),
                     Hotspot::Tail => parts[0],
                 }
             };
