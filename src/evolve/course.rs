@@ -4,24 +4,13 @@ use super::cost::{Judge, Verdict};
 use super::gene::{decode, value_text};
 use super::genome::Genome;
 use super::memory::{Memory, Of, Row};
-use super::plan::Plan;
+use super::plan::{Ask, Plan};
 use super::search::{Evaluate, Found, Generation, search};
 use super::trial::Trial;
 use crate::error::Error;
 use crate::form::Fault;
 use crate::registry::Value;
 use std::collections::BTreeSet;
-
-/// One run that is asked for.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Ask {
-    /// The regime, by its row.
-    pub regime: usize,
-    /// The genes; `None`: the reference.
-    pub genes: Option<Genome>,
-    /// The seed.
-    pub seed: u64,
-}
 
 /// Makes runs and shows how far things are.
 pub trait Runner {

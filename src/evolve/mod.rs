@@ -26,13 +26,13 @@ mod trial;
 mod tests;
 
 pub use cost::{Judge, Verdict};
-pub use course::{Ask, Finalist, Outcome, RegimeOutcome, Runner, course};
+pub use course::{Finalist, Outcome, RegimeOutcome, Runner, course};
 pub use gene::{Gene, Target, value_text};
 pub use genome::{Genome, Space, UNIT};
 pub use guardrail::{Bound, poisson_upper, t_upper};
 pub use memory::{Beside, Memory, Of, Row, write_whole};
 pub use page::page;
-pub use plan::{Plan, RegimePlan};
+pub use plan::{Ask, Plan, RegimePlan};
 pub use plot::plot;
 pub use policy_file::policy_file;
 pub use search::{Evaluate, Found, Generation, Individual, search};

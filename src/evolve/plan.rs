@@ -1,6 +1,5 @@
 //! The whole evolution, checked: scenarios and policies of every regime, genes and their ranges, read before anything runs.
 
-use super::course::Ask;
 use super::gene::{Gene, Target, decode};
 use super::genome::{Genome, Space};
 use crate::drive::{build, under};
@@ -13,6 +12,17 @@ use crate::scenario::evolve::{Evolve, Regime, SpaceAsked};
 use crate::scenario::{Folders, Scenario, chosen};
 use std::collections::BTreeSet;
 use std::path::Path;
+
+/// One run that is asked for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ask {
+    /// The regime, by its row.
+    pub regime: usize,
+    /// The genes; `None`: the reference.
+    pub genes: Option<Genome>,
+    /// The seed.
+    pub seed: u64,
+}
 
 /// A checked evolution.
 #[derive(Debug)]
