@@ -38,6 +38,8 @@ mod predict;
 mod properties;
 #[path = "suite/reference.rs"]
 mod reference;
+#[path = "suite/scale.rs"]
+mod scale;
 #[path = "suite/sweep.rs"]
 mod sweep;
 #[path = "suite/timeline.rs"]

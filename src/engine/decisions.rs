@@ -152,6 +152,17 @@ impl Decisions {
         let release = self.keep_releases(release.iter().map(|&slot| Release::Claim(job, slot)), &[]);
         self.list.push(Decision::Scale { job, add, release });
     }
+    /// A place in the list: what is proposed from here on comes after it.
+    pub fn mark(&self) -> usize {
+        self.list.len()
+    }
+    /// Proposes [`Decision::Scale`] that only takes workers away, ahead of what was proposed since `mark`.
+    pub fn shrink_at(&mut self, mark: usize, job: JobId, release: &[Slot]) {
+        self.scale(job, &[], release);
+        if let Some(last) = self.list.pop() {
+            self.list.insert(mark, last);
+        }
+    }
     /// Proposes [`Decision::Preempt`].
     pub fn preempt(&mut self, job: JobId, reason: PreemptReason) {
         self.list.push(Decision::Preempt { job, reason });

@@ -74,6 +74,10 @@ impl<'a> View<'a> {
     pub fn startup(&self) -> SimSpan {
         self.case.engine.startup
     }
+    /// Pause of a job whose workers change.
+    pub fn scale_pause(&self) -> SimSpan {
+        self.case.engine.scale_pause
+    }
     /// From telling a victim to go to its GPUs being free.
     pub fn eviction_latency(&self) -> SimSpan {
         self.case.engine.eviction_latency

@@ -111,7 +111,7 @@ impl Policy for Staged {
         // Nothing that any stage looks at has changed since the last pass, and no time has gone by if that matters.
         let asked = self.asked.replace(view.now());
         let same = if self.timed { asked == Some(view.now()) } else { asked.is_some() };
-        if same && !due && before == (context.freed, context.turned) && context.fresh.is_empty() {
+        if same && !due && !scale.is_due() && before == (context.freed, context.turned) && context.fresh.is_empty() {
             return;
         }
         context.queue.begin_pass();
@@ -135,8 +135,9 @@ impl Policy for Staged {
         }
         lend.propose(view, context, out);
         let mut pass = Pass { view, context, order: &mut **order, place: &mut **place, evict: &mut **evict, out };
+        scale.open(&mut pass);
         fill.fill(&mut pass, Tier::Allocated);
-        scale.propose(view, context, out);
+        scale.propose(&mut pass);
         if context.tiers {
             let mut pass = Pass { view, context, order: &mut **order, place: &mut **place, evict: &mut **evict, out };
             fill.fill(&mut pass, Tier::Unallocated);

@@ -51,6 +51,7 @@ macro_rules! shipped {
 
 /// The policies that ship, by name, so that the program needs no files beside it.
 pub const SHIPPED: &[(&str, &str)] = shipped![
+    "afs",
     "best-fit",
     "budget",
     "classic",
@@ -65,6 +66,7 @@ pub const SHIPPED: &[(&str, &str)] = shipped![
     "fgd",
     "fgd-bounded",
     "fgd-pwr",
+    "gandiva",
     "gfgd",
     "gfgd-x",
     "gpu-clustering",
@@ -76,12 +78,15 @@ pub const SHIPPED: &[(&str, &str)] = shipped![
     "las",
     "monopoly",
     "multifactor",
+    "optimus",
     "priority",
     "priority-greedy",
     "pwr",
     "pwr-bounded",
     "random",
+    "scale-only",
     "sjf",
+    "sjf-skip",
     "worst-fit",
     "yarn",
     "yarn-preempt",

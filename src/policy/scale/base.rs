@@ -1,8 +1,7 @@
 //! `base`: every job holds its base workers.
 
 use super::{Build, Scale};
-use crate::engine::{Decisions, View};
-use crate::policy::context::Context;
+use crate::policy::pass::Pass;
 use crate::registry::Entry;
 
 /// The rule.
@@ -20,5 +19,5 @@ pub const ENTRY: Entry<Build> = Entry {
 struct Nothing;
 
 impl Scale for Nothing {
-    fn propose(&mut self, _view: &View<'_>, _context: &mut Context, _out: &mut Decisions) {}
+    fn propose(&mut self, _pass: &mut Pass<'_, '_>) {}
 }

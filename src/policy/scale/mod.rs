@@ -1,9 +1,15 @@
 //! How many workers does an elastic job hold? One implementation a file.
 
+mod afs;
 mod base;
+mod gandiva;
+mod grow;
+pub mod knapsack;
+mod mckp;
+mod optimus;
 
-use super::context::Context;
-use crate::engine::{Case, Decisions, View};
+use super::pass::Pass;
+use crate::engine::Case;
 use crate::facts::Fact;
 use crate::registry::{Entry, Knobs};
 use crate::units::SimTime;
@@ -12,7 +18,7 @@ use crate::units::SimTime;
 pub type Build = fn(&Knobs, &Case) -> Box<dyn Scale>;
 
 /// All of them.
-pub const ENTRIES: &[&Entry<Build>] = &[&base::ENTRY];
+pub const ENTRIES: &[&Entry<Build>] = &[&base::ENTRY, &gandiva::ENTRY, &afs::ENTRY, &optimus::ENTRY, &mckp::ENTRY];
 
 /// How many workers does an elastic job hold?
 pub trait Scale: Send {
@@ -22,6 +28,12 @@ pub trait Scale: Send {
     }
     /// Hears one fact, if it listens.
     fn observe(&mut self, _at: SimTime, _fact: &Fact) {}
-    /// Appends proposals for this pass, and does to the draft what they would.
-    fn propose(&mut self, view: &View<'_>, context: &mut Context, out: &mut Decisions);
+    /// Whether it has something to look at that no other stage has. Constant time.
+    fn is_due(&self) -> bool {
+        false
+    }
+    /// Before the queue is looked at: may take workers off the draft that who waits goes before.
+    fn open(&mut self, _pass: &mut Pass<'_, '_>) {}
+    /// After those who wait had their turn: appends proposals, and does to the draft what they would.
+    fn propose(&mut self, pass: &mut Pass<'_, '_>);
 }
