@@ -142,7 +142,10 @@ impl Scale for Grow {
     }
     fn open(&mut self, pass: &mut Pass<'_, '_>) {
         for job in self.started.drain(..) {
-            if pass.view.job(job).elasticity().is_some_and(|elastic| elastic.base < elastic.max) {
+            let it = pass.view.job(job);
+            // A trace may state a base that is not what the job starts with; such a job stays as it is.
+            let starts_with = it.shape().groups[0].count;
+            if it.elasticity().is_some_and(|elastic| elastic.base == starts_with && elastic.base < elastic.max) {
                 self.jobs.insert(job);
             }
         }
