@@ -27,6 +27,8 @@ pub enum Purpose {
     Resample = 10,
     /// Which value of a range a sampled grid takes.
     Hypercube = 11,
+    /// What an inference service needs.
+    Demand = 12,
     /// How a population evolves.
     Evolution = 20,
 }

@@ -30,6 +30,8 @@ mod gfgd;
 mod growth;
 #[path = "suite/inflation.rs"]
 mod inflation;
+#[path = "suite/lend.rs"]
+mod lend;
 #[path = "suite/orders.rs"]
 mod orders;
 #[path = "suite/predict.rs"]

@@ -2,14 +2,33 @@
 //! against, and what the engine itself uses where no policy is asked.
 
 use super::buckets::Preference;
-use super::request::{Shape, TaskRequest};
+use super::request::{Shape, TaskGroup, TaskRequest};
 use super::slot::{Class, Slot, bits, lowest};
+use super::spec::ClusterSpec;
 use super::state::{Cluster, WHOLE};
-use crate::ids::NodeId;
+use crate::ids::{ModelId, NodeId};
 
 /// Places the gang of `shape` on `cluster`, task by task, by a scan of all nodes for each; appends its slots to `out` and leaves them
-/// taken. If it does not fit, nothing is taken or appended.
-pub fn scan(cluster: &mut Cluster, shape: &Shape, preference: Preference, out: &mut Vec<Slot>) -> bool {
+/// taken. If it does not fit, nothing is taken or appended. `apart`: it may not lie on several models; then the fastest that has room.
+pub fn scan(cluster: &mut Cluster, shape: &Shape, preference: Preference, apart: bool, out: &mut Vec<Slot>) -> bool {
+    if !apart {
+        return scan_all(cluster, shape, preference, out);
+    }
+    models_by_speed(cluster.spec()).into_iter().any(|model| {
+        let narrow = |group: &TaskGroup| TaskGroup { count: group.count, request: group.request.on_model(model) };
+        let shape = Shape { groups: shape.groups.iter().map(narrow).collect() };
+        scan_all(cluster, &shape, preference, out)
+    })
+}
+
+/// The models of a cluster, the fastest first; equal ones by row.
+pub fn models_by_speed(spec: &ClusterSpec) -> Vec<ModelId> {
+    let mut models: Vec<ModelId> = (0..spec.models.len()).map(|row| ModelId(row as u16)).collect();
+    models.sort_by(|a, b| spec.models[b.index()].speed.total_cmp(&spec.models[a.index()].speed));
+    models
+}
+
+fn scan_all(cluster: &mut Cluster, shape: &Shape, preference: Preference, out: &mut Vec<Slot>) -> bool {
     place(cluster, shape, preference, out, |cluster, request| {
         let fits = (0..cluster.len()).map(NodeId::from_index).filter(|&node| cluster.fits(node, request));
         match preference {

@@ -22,6 +22,10 @@ impl IdSet {
         assert!(index < 64, "a set holds 64 rows");
         IdSet(self.0 | 1 << index)
     }
+    /// The set with row `index` taken out.
+    pub const fn without(self, index: usize) -> IdSet {
+        IdSet(self.0 & !(1 << (index & 63)))
+    }
     /// Whether the set allows everything.
     pub const fn is_any(self) -> bool {
         self.0 == u64::MAX
@@ -56,6 +60,15 @@ impl TaskRequest {
     /// GPU capacity of one task.
     pub const fn capacity(&self) -> MilliGpu {
         MilliGpu::from_milli(self.gpus as u64 * self.milli as u64)
+    }
+    /// The same, of its models only this one.
+    pub const fn on_model(self, model: ModelId) -> TaskRequest {
+        let only = if self.models.has(model.0 as usize) { IdSet::NONE.with(model.0 as usize) } else { IdSet::NONE };
+        TaskRequest { models: only, ..self }
+    }
+    /// The same, without nodes of that pool.
+    pub const fn outside(self, pool: PoolId) -> TaskRequest {
+        TaskRequest { pools: self.pools.without(pool.0 as usize), ..self }
     }
     /// Whether it takes a part of one GPU.
     pub const fn is_share(&self) -> bool {

@@ -40,6 +40,21 @@ impl Slot {
     }
 }
 
+/// Takes workers from what a job holds. A flexible worker, the last there is, takes the place and number of each base worker that goes. Returns
+/// those that changed so, before and after.
+pub fn shrink(held: &mut Vec<Slot>, gone: &[Slot]) -> Vec<(Slot, Slot)> {
+    held.retain(|slot| !gone.contains(slot));
+    let mut turned = Vec::new();
+    for base in gone.iter().filter(|slot| slot.class == Class::Base) {
+        if let Some(slot) = held.iter_mut().rev().find(|slot| slot.class == Class::Flexible) {
+            let before = *slot;
+            *slot = Slot { class: Class::Base, task: base.task, ..before };
+            turned.push((before, *slot));
+        }
+    }
+    turned
+}
+
 /// The lowest `count` members of `set`.
 pub fn lowest(set: u64, count: u8) -> u64 {
     bits(set).take(usize::from(count)).fold(0, |set, bit| set | 1 << bit)

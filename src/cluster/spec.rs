@@ -101,6 +101,24 @@ pub struct DemandSample {
     pub pool: PoolId,
     /// GPUs it needs.
     pub need: MilliGpu,
+    /// What is believed to be needed when the next sample comes.
+    pub forecast: MilliGpu,
+}
+
+impl DemandSample {
+    /// Nothing needed, from the start.
+    pub fn none(pool: PoolId) -> DemandSample {
+        DemandSample { at: SimTime::ZERO, pool, need: MilliGpu::ZERO, forecast: MilliGpu::ZERO }
+    }
+}
+
+/// A pool that lends its nodes when its own work does not need them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loans {
+    /// The pool that lends.
+    pub from: PoolId,
+    /// The pool that its nodes are in while they are on loan.
+    pub to: PoolId,
 }
 
 /// The cluster of one case.
@@ -116,12 +134,19 @@ pub struct ClusterSpec {
     pub windows: Vec<Window>,
     /// Demand samples, by time.
     pub demand: Vec<DemandSample>,
+    /// Which pool lends nodes, if any does.
+    pub loans: Option<Loans>,
 }
 
 impl ClusterSpec {
     /// Most GPUs of one node: they are kept as sets of 64 bits.
     pub const GPUS_MAX: u8 = 64;
 
+    /// GPU capacity of nodes that no pool lends: what shares and offered load refer to.
+    pub fn own_capacity(&self) -> MilliGpu {
+        let own = |node: &&NodeSpec| self.loans.is_none_or(|loans| node.pool != loans.from);
+        MilliGpu::from_gpus(self.nodes.iter().filter(own).map(|node| u64::from(node.gpus)).sum())
+    }
     /// GPU capacity of all nodes.
     pub fn capacity(&self) -> MilliGpu {
         MilliGpu::from_gpus(self.nodes.iter().map(|node| u64::from(node.gpus)).sum())

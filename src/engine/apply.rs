@@ -9,6 +9,7 @@ use crate::cluster::{Class, Slot, TaskRequest};
 use crate::facts::{DecisionKind, Fact, PreemptReason, Refusal, Weighing};
 use crate::ids::JobId;
 use crate::units::{SimSpan, SimTime};
+use crate::workload::Mixing;
 
 impl Engine<'_> {
     /// Applies proposals in order. Returns whether any changed something.
@@ -99,7 +100,7 @@ impl Engine<'_> {
         fits?;
         for release in releases {
             if let Release::Claim(victim, slot) = release {
-                self.drop_claim(*victim, slot);
+                self.drop_claims(*victim, &[*slot]);
                 self.turn_attempt(*victim);
             }
         }
@@ -196,7 +197,17 @@ impl Engine<'_> {
                 task += 1;
             }
         }
-        if given.next().is_some() { Err(Refusal::WrongShape) } else { Ok(()) }
+        if given.next().is_some() { Err(Refusal::WrongShape) } else { self.check_mixing(job, slots) }
+    }
+
+    /// Checks that what is to hold the GPUs of a gang that may not mix models is of one model.
+    pub(super) fn check_mixing<'s>(&self, job: JobId, slots: impl IntoIterator<Item = &'s Slot>) -> Result<(), Refusal> {
+        if self.jobs.mixing(job) != Mixing::Never {
+            return Ok(());
+        }
+        let mut models = slots.into_iter().filter(|slot| slot.gpus != 0).map(|slot| self.cluster.node(slot.node).model);
+        let first = models.next();
+        if models.all(|model| Some(model) == first) { Ok(()) } else { Err(Refusal::NotAllowed) }
     }
 
     /// Checks one slot against its request, all but whether it is free.
@@ -251,7 +262,16 @@ impl Engine<'_> {
         if !releases.iter().all(own) || (add.is_empty() && releases.is_empty()) {
             return Err(Refusal::NotHeld);
         }
-        self.check_releases(JobId(u32::MAX), releases)?;
+        let gone: Vec<Slot> = releases.iter().filter_map(Release::claim).collect();
+        let is_held = |slot: &Slot| slot.group == 0 && self.jobs.slots(job).contains(slot);
+        if !gone.iter().all(is_held) || (1..gone.len()).any(|at| gone[..at].contains(&gone[at])) {
+            return Err(Refusal::NotHeld);
+        }
+        // Base workers go only if flexible ones can take their places.
+        let class = |slots: &[Slot], class| slots.iter().filter(|slot| slot.class == class && slot.group == 0).count();
+        if class(self.jobs.slots(job), Class::Flexible) < gone.len() {
+            return Err(Refusal::OutOfRange);
+        }
         let request = self.case.catalog.shapes.rows()[self.jobs.row(job).job.shape.index()].groups[0].request;
         let held = self.jobs.slots(job).iter().filter(|slot| slot.group == 0).count();
         let workers = held + add.len() - releases.len();
@@ -266,12 +286,10 @@ impl Engine<'_> {
             }
             self.check_slot(job, slot, &request)?;
         }
+        let stays = |slot: &&Slot| !releases.contains(&Release::Claim(job, **slot));
+        self.check_mixing(job, self.jobs.slots(job).iter().filter(stays).chain(add))?;
         self.try_take(job, add)?;
-        for release in releases {
-            if let Release::Claim(_, slot) = release {
-                self.drop_claim(job, slot);
-            }
-        }
+        self.drop_claims(job, &gone);
         for slot in add {
             self.jobs.slots_mut(job).push(*slot);
             self.tell(&Fact::Claimed { job, slot: *slot });

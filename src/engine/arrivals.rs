@@ -5,9 +5,9 @@ use super::jobs::Status;
 use super::run::Engine;
 use crate::cluster::{Cluster, Preference, Slot, gang};
 use crate::facts::{Amendment, EndReason, Fact, QueueReason, RejectReason};
-use crate::ids::{JobId, ShapeId};
+use crate::ids::{JobId, NodeId, ShapeId};
 use crate::units::SimSpan;
-use crate::workload::{Arrival, Extra, Job};
+use crate::workload::{Arrival, Extra, Job, Mixing};
 
 impl Engine<'_> {
     pub(super) fn arrive(&mut self, arrival: Arrival) {
@@ -22,7 +22,7 @@ impl Engine<'_> {
     fn submit(&mut self, job: Job, extra: Option<Extra>) {
         let id = self.jobs.add(job, extra);
         self.tell(&Fact::Submitted { job: id });
-        if !self.fits_ever(job.shape) {
+        if !self.fits_ever(job.shape, self.jobs.mixing(id) == Mixing::Never) {
             return self.reject(id, RejectReason::NeverFits);
         }
         let mut waits_for = 0;
@@ -88,7 +88,8 @@ impl Engine<'_> {
         slots.clear();
         let shape = self.jobs.row(job).job.shape;
         let shape = &self.case.catalog.shapes.rows()[shape.index()];
-        let fits = gang::scan(&mut self.cluster, shape, Preference::First, &mut slots);
+        let apart = self.jobs.mixing(job) == Mixing::Never;
+        let fits = gang::scan(&mut self.cluster, shape, Preference::First, apart, &mut slots);
         if fits {
             gang::undo(&mut self.cluster, shape, &slots);
             let row = self.jobs.row_mut(job);
@@ -109,19 +110,24 @@ impl Engine<'_> {
         self.release_dependants(job, false);
     }
 
-    /// Whether the shape fits the cluster with all nodes up and nothing running, loans included. Asked once a shape.
-    fn fits_ever(&mut self, shape: ShapeId) -> bool {
+    /// Whether the shape fits the cluster with all nodes up and nothing running, loans included, on one model if `apart`. Asked once
+    /// a shape.
+    fn fits_ever(&mut self, shape: ShapeId, apart: bool) -> bool {
         let case = self.case;
-        *self.fits_ever[shape.index()].get_or_insert_with(|| {
+        *self.fits_ever[shape.index()][usize::from(apart)].get_or_insert_with(|| {
             let mut shape = case.catalog.shapes.rows()[shape.index()].clone();
-            if !case.cluster.demand.is_empty() {
+            let mut empty = Cluster::new(case.cluster.clone());
+            if let Some(loans) = case.cluster.loans {
+                let lends = |node: &NodeId| case.cluster.nodes[node.index()].pool == loans.from;
+                let nodes = (0..empty.len()).map(NodeId::from_index).filter(lends);
+                nodes.for_each(|node| empty.set_pool(node, loans.to));
+            } else if !case.cluster.demand.is_empty() {
                 for group in &mut shape.groups {
                     group.request.pools = crate::cluster::IdSet::ANY;
                 }
             }
             let mut slots: Vec<Slot> = Vec::new();
-            let mut empty = Cluster::new(case.cluster.clone());
-            gang::scan(&mut empty, &shape, Preference::Tightest, &mut slots)
+            gang::scan(&mut empty, &shape, Preference::Tightest, apart, &mut slots)
         })
     }
 

@@ -2,12 +2,13 @@
 
 use super::case::Unresumable;
 use super::event::Event;
-use super::jobs::{Keep, Status};
+use super::jobs::{Keep, Status, scaled};
 use super::run::Engine;
-use crate::cluster::{Class, Slot};
+use crate::cluster::{Slot, shrink};
 use crate::facts::{EndReason, Fact, PreemptReason, QueueReason};
 use crate::ids::{Epoch, JobId, NodeId};
 use crate::units::{SimSpan, SimTime};
+use crate::workload::Mixing;
 
 impl Engine<'_> {
     /// Takes slots that were checked to be free.
@@ -35,6 +36,7 @@ impl Engine<'_> {
         row.status = Status::Running;
         row.attempt += 1;
         row.started_at = now;
+        row.paused_at = SimTime::NEVER;
         row.declared = row.job.min_runtime;
         row.progress = 0.0;
         row.segment_at = now;
@@ -52,12 +54,22 @@ impl Engine<'_> {
         self.reschedule(job);
     }
 
-    /// The rate of a gang: its slowest GPU's speed, times what its workers yield.
+    /// The rate of a gang: its slowest GPU's speed, or what its GPUs do together if it may mix them, times what its workers yield.
     pub(super) fn rate_of(&self, job: JobId, slots: &[Slot]) -> f64 {
         let spec = self.cluster.spec();
         let speed_of = |slot: &Slot| spec.models[self.cluster.node(slot.node).model.index()].speed;
-        let speed = slots.iter().filter(|slot| slot.gpus != 0).map(speed_of).fold(f64::INFINITY, f64::min);
-        let speed = if speed == f64::INFINITY { 1.0 } else { speed };
+        let speeds =
+            || slots.iter().filter(|slot| slot.gpus != 0).map(|slot| (speed_of(slot), f64::from(slot.gpus.count_ones())));
+        let slowest = speeds().map(|it| it.0).fold(f64::INFINITY, f64::min);
+        let fastest = speeds().map(|it| it.0).fold(0.0, f64::max);
+        let speed = match self.jobs.mixing(job) {
+            _ if slowest == f64::INFINITY => 1.0,
+            Mixing::At(part) if slowest < fastest => {
+                let (sum, gpus) = speeds().fold((0.0, 0.0), |(sum, gpus), (speed, n)| (sum + speed * n, gpus + n));
+                part * sum / gpus
+            }
+            Mixing::At(_) | Mixing::Slowest | Mixing::Never => slowest,
+        };
         match self.jobs.extra(job).and_then(|extra| extra.elastic) {
             Some(elastic) => {
                 let workers = slots.iter().filter(|slot| slot.group == 0).count() as u32;
@@ -186,9 +198,12 @@ impl Engine<'_> {
     /// Turns a running job to what it holds now, after a pause. Returns the pause.
     fn pause_attempt(&mut self, job: JobId) -> SimSpan {
         let now = self.now;
-        let pause = self.case.engine.scale_pause;
         let rate = self.rate_of(job, self.jobs.slots(job));
         let row = self.jobs.row_mut(job);
+        // Several changes of one instant are one pause.
+        let again = row.paused_at == now;
+        let pause = if again { SimSpan::ZERO } else { self.case.engine.scale_pause };
+        row.paused_at = now;
         // An overhead that is still running goes on; the pause follows it.
         let from = now.max(if row.segment_at == SimTime::NEVER { now } else { row.segment_at }).after(pause);
         row.turn(now, from, rate);
@@ -200,20 +215,18 @@ impl Engine<'_> {
         pause
     }
 
-    /// Takes one flexible worker's claim away. Returns whether the job held it.
-    pub(super) fn drop_claim(&mut self, job: JobId, slot: &Slot) -> bool {
-        let held = self.jobs.slots(job).iter().position(|it| it == slot && it.class == Class::Flexible);
-        let Some(at) = held else { return false };
-        let request = self.request(job, slot);
-        self.jobs.slots_mut(job).remove(at);
-        self.cluster.give(slot, &request);
-        self.tell(&Fact::Released { job, slot: *slot });
-        self.note_emptied(slot.node);
-        true
+    /// Takes workers away that the job holds; flexible ones take the places of base workers that go.
+    pub(super) fn drop_claims(&mut self, job: JobId, gone: &[Slot]) {
+        let turned = shrink(self.jobs.slots_mut(job), gone);
+        for slot in gone {
+            let request = self.request(job, slot);
+            self.cluster.give(slot, &request);
+            self.tell(&Fact::Released { job, slot: *slot });
+            self.note_emptied(slot.node);
+        }
+        for (before, after) in turned {
+            self.tell(&Fact::Released { job, slot: before });
+            self.tell(&Fact::Claimed { job, slot: after });
+        }
     }
-}
-
-/// A span of work at `rate`, in time.
-fn scaled(work: SimSpan, rate: f64) -> SimSpan {
-    if rate == 1.0 { work } else { SimSpan::from_millis(libm::ceil(work.as_millis() as f64 / rate) as u64) }
 }

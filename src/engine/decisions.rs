@@ -11,8 +11,19 @@ use std::ops::Range;
 pub enum Release {
     /// All claims of a running job: it is preempted.
     Job(JobId),
-    /// One flexible worker of a running job: it is scaled in.
+    /// One flexible worker of a running job: it is scaled in. In a [`Decision::Scale`] it may be a base worker, if a flexible one can take its
+    /// place.
     Claim(JobId, Slot),
+}
+
+impl Release {
+    /// The worker that is scaled in, if it is one.
+    pub fn claim(&self) -> Option<Slot> {
+        match self {
+            Release::Job(_) => None,
+            Release::Claim(_, slot) => Some(*slot),
+        }
+    }
 }
 
 /// One claim of a running job that goes to another place.

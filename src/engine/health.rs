@@ -217,7 +217,7 @@ impl Engine<'_> {
         if let Some(next) = spec.demand.get(row as usize + 1) {
             self.events.push(next.at, Event::Demand { row: row + 1 });
         }
-        self.demand[sample.pool.index()] = sample.need;
+        self.demand[sample.pool.index()] = sample;
         self.tell(&Fact::DemandChanged { pool: sample.pool, need: sample.need });
     }
 }

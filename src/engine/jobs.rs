@@ -6,7 +6,7 @@ use crate::cluster::{Shape, Slot};
 use crate::facts::{Amendment, QueueReason};
 use crate::ids::{Epoch, JobId};
 use crate::units::{MilliGpu, SimSpan, SimTime};
-use crate::workload::{Extra, Job};
+use crate::workload::{Extra, Job, Mixing};
 
 /// Where a job stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +52,8 @@ pub(super) struct JobRow {
     pub(super) started_at: SimTime,
     /// The min runtime it declared by then.
     pub(super) declared: Option<SimSpan>,
+    /// When it last paused for a change of what it holds.
+    pub(super) paused_at: SimTime,
     /// From when the current segment's work counts (the end of its overhead or pause).
     pub(super) segment_at: SimTime,
     /// Work, in ms at rate 1, durable before this attempt.
@@ -84,6 +86,7 @@ impl JobRow {
             queue_reason: QueueReason::Submitted,
             started_at: SimTime::NEVER,
             declared: job.min_runtime,
+            paused_at: SimTime::NEVER,
             segment_at: SimTime::NEVER,
             durable: 0.0,
             progress: 0.0,
@@ -148,6 +151,11 @@ impl JobRow {
     }
 }
 
+/// A span of work at `rate`, in time.
+pub(super) fn scaled(work: SimSpan, rate: f64) -> SimSpan {
+    if rate == 1.0 { work } else { SimSpan::from_millis(libm::ceil(work.as_millis() as f64 / rate) as u64) }
+}
+
 /// What an attempt that stops leaves behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keep {
@@ -201,6 +209,10 @@ impl Jobs {
     pub(super) fn extra(&self, job: JobId) -> Option<&Extra> {
         let row = self.row(job).job.extra;
         (row != Job::PLAIN).then(|| &self.extras[row as usize])
+    }
+    /// What its gang does on several models.
+    pub(super) fn mixing(&self, job: JobId) -> Mixing {
+        self.extra(job).map_or(Mixing::Slowest, |extra| extra.mixing)
     }
     /// The slots a job holds or is granted.
     pub(super) fn slots(&self, job: JobId) -> &[Slot] {
@@ -340,11 +352,17 @@ impl<'a> JobView<'a> {
     pub fn is_preemptible(&self) -> bool {
         self.row().job.preemptible
     }
-    /// What the scheduler is told of the run time still to come if it started now; [`SimSpan::FOREVER`] if nothing.
+    /// What the scheduler is told of the run time still to come if it started now, with its base workers on GPUs of the reference;
+    /// [`SimSpan::FOREVER`] if nothing.
     pub fn estimate(&self) -> SimSpan {
         let row = self.row();
         let restart = if 0.0 < row.durable { row.job.restart_cost } else { SimSpan::ZERO };
-        let work = row.estimate_left().plus(restart);
+        let left = match (row.estimate_left(), self.elasticity()) {
+            (SimSpan::FOREVER, _) => SimSpan::FOREVER,
+            (left, Some(elastic)) => scaled(left, elastic.rate(self.shape().groups[0].count)),
+            (left, None) => left,
+        };
+        let work = left.plus(restart);
         match row.job.limit {
             SimSpan::FOREVER => work,
             limit => work.min(limit.beyond(row.held_before)),
@@ -381,6 +399,10 @@ impl<'a> JobView<'a> {
     /// How many workers it may hold, if not fixed.
     pub fn elasticity(&self) -> Option<crate::workload::Elasticity> {
         self.jobs.extra(self.id).and_then(|extra| extra.elastic)
+    }
+    /// What its gang does on several models.
+    pub fn mixing(&self) -> Mixing {
+        self.jobs.mixing(self.id)
     }
     /// Start it by then or it is counted as a missed deadline.
     pub fn start_deadline(&self) -> Option<SimTime> {

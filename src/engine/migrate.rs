@@ -48,6 +48,8 @@ impl Engine<'_> {
             return Err(Refusal::WrongShape);
         }
         let request = self.request(it.job, &it.from);
+        let others = self.jobs.slots(it.job).iter().filter(|slot| **slot != it.from);
+        self.check_mixing(it.job, others.chain([&it.to]))?;
         self.check_slot(it.job, &it.to, &request)
     }
 

@@ -9,11 +9,11 @@ use super::outcome::{Counters, Outcome, Progress, Watch};
 use super::policy::Policy;
 use super::view::View;
 use crate::accounts::AccountTree;
-use crate::cluster::{Cluster, Missing, Slot, TaskRequest};
+use crate::cluster::{Cluster, DemandSample, Missing, Slot, TaskRequest};
 use crate::facts::{Fact, PreemptReason};
-use crate::ids::{GpuId, JobId, ReservationId, ShapeId};
+use crate::ids::{GpuId, JobId, PoolId, ReservationId, ShapeId};
 use crate::ledger::Ledger;
-use crate::units::{MilliGpu, SimTime};
+use crate::units::SimTime;
 use crate::workload::Source;
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub(super) struct Engine<'a> {
     pub(super) cluster: Cluster,
     pub(super) jobs: Jobs,
     pub(super) accounts: AccountTree,
-    pub(super) demand: Vec<MilliGpu>,
+    pub(super) demand: Vec<DemandSample>,
     pub(super) ledger: Ledger,
     pub(super) counters: Counters,
     /// Jobs in the queue.
@@ -70,7 +70,7 @@ pub(super) struct Engine<'a> {
     pub(super) hazards: Option<Hazards>,
     pub(super) active_windows: Vec<ReservationId>,
     /// Whether each shape can ever fit, once asked.
-    pub(super) fits_ever: Vec<Option<bool>>,
+    pub(super) fits_ever: Vec<[Option<bool>; 2]>,
     /// The earliest wake-up that is already in flight.
     pub(super) next_wake: SimTime,
     /// Wake-ups in flight, later ones that an earlier one overtook included.
@@ -139,7 +139,7 @@ impl<'a> Engine<'a> {
             cluster: Cluster::new(case.cluster.clone()),
             jobs,
             accounts: case.accounts.clone(),
-            demand: vec![MilliGpu::ZERO; case.catalog.pools.len()],
+            demand: (0..case.catalog.pools.len()).map(|pool| DemandSample::none(PoolId::from_index(pool))).collect(),
             ledger: Ledger::default(),
             counters: Counters::default(),
             queued: 0,
@@ -156,7 +156,7 @@ impl<'a> Engine<'a> {
             gpu_failures: BTreeMap::new(),
             hazards: Hazards::new(case),
             active_windows: Vec::new(),
-            fits_ever: vec![None; case.catalog.shapes.len()],
+            fits_ever: vec![[None; 2]; case.catalog.shapes.len()],
             next_wake: SimTime::NEVER,
             wakes: 0,
             scratch: Vec::new(),

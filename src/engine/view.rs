@@ -3,7 +3,7 @@
 use super::case::{Case, Contract, Protection};
 use super::jobs::{JobView, Jobs};
 use crate::accounts::AccountTree;
-use crate::cluster::{Cluster, Shape, Slot, TaskRequest, Window};
+use crate::cluster::{Cluster, DemandSample, Loans, Shape, Slot, TaskRequest, Window};
 use crate::ids::{JobId, NodeId, PoolId};
 use crate::units::{MilliGpu, SimSpan, SimTime};
 
@@ -15,7 +15,7 @@ pub struct View<'a> {
     pub(super) cluster: &'a Cluster,
     pub(super) jobs: &'a Jobs,
     pub(super) accounts: &'a AccountTree,
-    pub(super) demand: &'a [MilliGpu],
+    pub(super) demand: &'a [DemandSample],
 }
 
 impl<'a> View<'a> {
@@ -68,7 +68,15 @@ impl<'a> View<'a> {
     }
     /// GPUs that the pool's own work needs now.
     pub fn demand(&self, pool: PoolId) -> MilliGpu {
-        self.demand.get(pool.index()).copied().unwrap_or(MilliGpu::ZERO)
+        self.demand.get(pool.index()).map_or(MilliGpu::ZERO, |sample| sample.need)
+    }
+    /// GPUs that the pool's own work is believed to need when the next sample comes.
+    pub fn forecast(&self, pool: PoolId) -> MilliGpu {
+        self.demand.get(pool.index()).map_or(MilliGpu::ZERO, |sample| sample.forecast)
+    }
+    /// Which pool lends nodes, if any does.
+    pub fn loans(&self) -> Option<Loans> {
+        self.case.cluster.loans
     }
     /// From the grant of GPUs to the first work of an attempt.
     pub fn startup(&self) -> SimSpan {

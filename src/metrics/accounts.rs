@@ -248,7 +248,7 @@ impl Metric for Accounts {
             let bucket = self.bucket.as_millis();
             let edge = SimTime::from_millis((self.healthy_at.as_millis() / bucket + 1) * bucket);
             let until = edge.min(to);
-            self.healthy += scene.healthy * (until - self.healthy_at);
+            self.healthy += scene.own_healthy * (until - self.healthy_at);
             self.healthy_at = until;
             if until == edge {
                 self.close_bucket(edge);

@@ -20,6 +20,7 @@ pub(super) const ENTRY: Entry<Build> = Entry {
 #[derive(Default)]
 struct Capacity {
     healthy: GpuTime,
+    own_healthy: GpuTime,
     held: GpuTime,
     charged: GpuTime,
     pending: GpuTime,
@@ -30,6 +31,7 @@ impl Metric for Capacity {
     fn elapse(&mut self, scene: &Scene<'_>, from: SimTime, to: SimTime) {
         let span = to - from;
         self.healthy += scene.healthy * span;
+        self.own_healthy += scene.own_healthy * span;
         self.held += scene.held * span;
         self.charged += scene.charged * span;
         self.pending += scene.pending * span;
@@ -40,7 +42,7 @@ impl Metric for Capacity {
     fn close(&mut self, scene: &Scene<'_>, out: &mut Measured) {
         let all = scene.capacity * scene.span_length();
         out.capacity = Availability {
-            availability: share(self.healthy, all),
+            availability: share(self.own_healthy, all),
             occupancy: share(self.held, self.healthy),
             unallocated_share: share(self.held - self.charged, self.held),
             outstanding: share(self.held + self.pending, all),

@@ -298,6 +298,52 @@ pub struct EnergyFigures {
     pub per_gpu_hour: Option<f64>,
 }
 
+/// Nodes that an inference pool lends.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LoanFigures {
+    /// Nodes lent, each time counted.
+    pub lent: u64,
+    /// Nodes called back.
+    pub reclaimed: u64,
+    /// Nodes on loan, in the mean over the measured span.
+    pub on_loan_mean: Option<f64>,
+    /// Most nodes on loan at once.
+    pub on_loan_max: u64,
+    /// Attempts stopped because their node went back.
+    pub preemptions: u64,
+    /// Jobs of which that is true at least once.
+    pub preempted_jobs: u64,
+    /// GPUs vacated beyond those of the nodes that went back, over these, in the mean over calls; `None` without any.
+    pub collateral: Option<f64>,
+    /// Samples at which inference needs more nodes than it has.
+    pub violations: u64,
+    /// Most nodes that it lacked then.
+    pub lacking_most: u64,
+    /// How long nodes were lacking, in node hours.
+    pub lacking_node_h: f64,
+    /// Held GPU time of the training cluster's own nodes, over what is healthy.
+    pub usage_training: Option<f64>,
+    /// The same of nodes on loan.
+    pub usage_loaned: Option<f64>,
+    /// The same of both clusters, what inference needs counted as held.
+    pub usage_both: Option<f64>,
+}
+
+/// Jobs that may hold more workers than they start with.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ElasticFigures {
+    /// How many.
+    pub jobs: u64,
+    /// How often workers of one changed.
+    pub changes: u64,
+    /// GPU time of workers beyond the base.
+    pub beyond_base: GpuTime,
+    /// The same, of all held.
+    pub share: Option<f64>,
+    /// GPU time held while paused for a change.
+    pub paused: GpuTime,
+}
+
 /// Start deadlines of measured jobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DeadlineFigures {
@@ -393,6 +439,10 @@ pub struct Measured {
     pub failures: Failures,
     /// What the GPUs drew; `None` where watts are not known.
     pub energy: Option<EnergyFigures>,
+    /// Nodes that a pool lends; `None` if none does.
+    pub loans: Option<LoanFigures>,
+    /// Elastic jobs; `None` if there is none.
+    pub elastic: Option<ElasticFigures>,
     /// Start deadlines; `None` if no measured job has one.
     pub deadlines: Option<DeadlineFigures>,
     /// Jobs completed of those submitted; `None` if none was.

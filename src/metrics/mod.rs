@@ -10,6 +10,7 @@ mod completion;
 mod counts;
 mod deadlines;
 mod drains;
+mod elastic;
 mod energy;
 mod evictions;
 mod failures;
@@ -19,6 +20,7 @@ mod impact;
 mod inflation;
 mod interruptible;
 mod load;
+mod loans;
 mod measured;
 mod preemption;
 mod promises;
@@ -40,9 +42,9 @@ pub use completion::{BOUND, bounded_slowdown};
 pub use evictions::EvictionRow;
 pub use inflation::{InflationEnd, InflationFigures, InflationPoint};
 pub use measured::{
-    AccountFigures, Availability, BehaviourFigures, ClassFigures, DeadlineFigures, Delivered, DrainFigures, EnergyFigures,
-    Failures, Fidelity, Fragmentation, JobCounts, Levels, Measured, ModelFailures, Preemption, PromiseFigures, SessionFigures,
-    TierFigures, TopLevel, WindowCliff,
+    AccountFigures, Availability, BehaviourFigures, ClassFigures, DeadlineFigures, Delivered, DrainFigures, ElasticFigures,
+    EnergyFigures, Failures, Fidelity, Fragmentation, JobCounts, Levels, LoanFigures, Measured, ModelFailures, Preemption,
+    PromiseFigures, SessionFigures, TierFigures, TopLevel, WindowCliff,
 };
 pub use rows::{AttemptEnd, AttemptRow, JobRow, Recorded, TimelineRow, record};
 pub use scene::{Level, Life, Scene, Stage};
@@ -80,6 +82,8 @@ pub const METRICS: &[&Entry<Build>] = &[
     &failures::ENTRY,
     &energy::ENTRY,
     &deadlines::ENTRY,
+    &loans::ENTRY,
+    &elastic::ENTRY,
     &capacity::ENTRY,
     &utilization::ENTRY,
     &impact::ENTRY,

@@ -6,6 +6,7 @@ use crate::engine::{Case, Outcome};
 use crate::facts::{Amendment, EndReason, Fact};
 use crate::ids::{AccountId, JobId, NodeId, ShapeId};
 use crate::units::{GpuTime, MilliGpu, SimSpan, SimTime};
+use crate::workload::load;
 use crate::workload::{Job, Workload};
 
 /// Where a job stands.
@@ -105,6 +106,9 @@ pub struct Level {
 struct Machine {
     down: bool,
     broken: u64,
+    /// Whether a pool lends it, and whether it is there and not on loan.
+    lends: bool,
+    away: bool,
 }
 
 const NOTHING: u32 = u32::MAX;
@@ -117,10 +121,12 @@ pub struct Scene<'a> {
     pub workload: &'a Workload,
     /// What each job went through, in `JobId` order.
     pub lives: Vec<Life>,
-    /// GPU capacity of the cluster, all nodes up.
+    /// GPU capacity of the cluster, all nodes up, without nodes that a pool lends.
     pub capacity: MilliGpu,
-    /// GPU capacity of healthy GPUs.
+    /// GPU capacity of healthy GPUs of nodes that take work: those that a pool lends, only while they are on loan.
     pub healthy: MilliGpu,
+    /// The same without any that a pool lends.
+    pub own_healthy: MilliGpu,
     /// Held by running work.
     pub held: MilliGpu,
     /// Held and charged to an account.
@@ -145,7 +151,8 @@ impl<'a> Scene<'a> {
     /// The scene before the first fact.
     pub fn new(case: &'a Case, outcome: &'a Outcome) -> Scene<'a> {
         let workload: &Workload = &outcome.workload;
-        let capacity = case.cluster.capacity();
+        let capacity = case.cluster.own_capacity();
+        let lent = |row: &crate::cluster::NodeSpec| case.cluster.loans.is_some_and(|loans| row.pool == loans.from);
         let blank = Life {
             stage: Stage::Unborn,
             measured: false,
@@ -178,6 +185,7 @@ impl<'a> Scene<'a> {
             lives: vec![blank; workload.jobs.len()],
             capacity,
             healthy: capacity,
+            own_healthy: capacity,
             held: MilliGpu::ZERO,
             charged: MilliGpu::ZERO,
             pending: MilliGpu::ZERO,
@@ -185,7 +193,12 @@ impl<'a> Scene<'a> {
             accounts: case.accounts.clone(),
             levels: vec![Level::default(); accounts],
             shapes: case.catalog.shapes.rows().iter().map(|shape| shape.capacity()).collect(),
-            machines: case.cluster.nodes.iter().map(|_| Machine { down: false, broken: 0 }).collect(),
+            machines: case
+                .cluster
+                .nodes
+                .iter()
+                .map(|node| Machine { down: false, broken: 0, lends: lent(node), away: lent(node) })
+                .collect(),
             slots: Vec::new(),
             spare: Vec::new(),
             freed: Vec::new(),
@@ -248,14 +261,7 @@ impl<'a> Scene<'a> {
     }
     /// Work of a job in GPU time: its run time at reference size times what it then holds.
     pub fn work(&self, job: &Job) -> GpuTime {
-        let mut capacity = self.shape(job.shape);
-        if let Some(elastic) = self.workload.extra(job).and_then(|extra| extra.elastic)
-            && let Some(first) = self.case.catalog.shapes.rows()[job.shape.index()].groups.first()
-        {
-            let base = first.request.capacity() * u64::from(first.count);
-            capacity = capacity.beyond(base) + first.request.capacity() * u64::from(elastic.reference);
-        }
-        capacity * job.work
+        load::with_workers(self.workload, &self.case.catalog, job, self.shape(job.shape)) * job.work
     }
 
     /// Whether a job only holds GPUs: completing it is no goodput.
@@ -354,6 +360,10 @@ impl<'a> Scene<'a> {
                     machine.broken = if healthy { machine.broken & !bit } else { machine.broken | bit };
                 });
             }
+            Fact::Moved { node, to } => {
+                let from = self.case.cluster.loans.map(|loans| loans.from);
+                self.set_health(node, |machine| machine.away = from == Some(to));
+            }
             Fact::ShareChanged { account, share } => {
                 if let Some(row) = self.accounts.accounts.get_mut(account.index()) {
                     row.share = share;
@@ -367,7 +377,6 @@ impl<'a> Scene<'a> {
             | Fact::CalledOff { .. }
             | Fact::Evicting { .. }
             | Fact::Cordoned { .. }
-            | Fact::Moved { .. }
             | Fact::DemandChanged { .. }
             | Fact::WindowEdge { .. }
             | Fact::Reserved { .. }
@@ -491,8 +500,12 @@ impl<'a> Scene<'a> {
             if machine.down { MilliGpu::ZERO } else { MilliGpu::from_gpus(u64::from(gpus) - u64::from(broken)) }
         };
         let machine = &mut self.machines[node.index()];
-        self.healthy -= healthy(machine);
+        let seen = |machine: &Machine| if machine.away { MilliGpu::ZERO } else { healthy(machine) };
+        let own = |machine: &Machine| if machine.lends { MilliGpu::ZERO } else { healthy(machine) };
+        self.healthy -= seen(machine);
+        self.own_healthy -= own(machine);
         change(machine);
-        self.healthy += healthy(machine);
+        self.healthy += seen(machine);
+        self.own_healthy += own(machine);
     }
 }

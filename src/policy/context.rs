@@ -1,13 +1,15 @@
 //! What the stages of a policy share: the cluster as it would be after this pass's proposals, the queue, who runs until when.
 
+use super::gang::{Bounds, Loan};
 use super::order::Head;
-use super::queue::{Key, Queue, Queued, Tier};
+use super::queue::{Key, Kind, Queue, Queued, Tier};
 use super::sorted::{Item, Sorted};
-use crate::cluster::{Cluster, Missing, Slot};
+use crate::cluster::{Class, Cluster, Missing, Slot};
 use crate::engine::{JobView, Release, Status, View};
 use crate::facts::Weighing;
 use crate::ids::{JobId, NodeId};
 use crate::units::{SimSpan, SimTime};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// A running job and when its GPUs should be free again.
@@ -121,8 +123,15 @@ pub struct Context {
     /// Starts proposed in this pass, and their slots.
     proposed: Vec<Proposed>,
     proposed_slots: Vec<Slot>,
+    /// What running jobs would hold after proposals of this pass that take workers from them.
+    pub(super) reshaped: BTreeMap<JobId, Vec<Slot>>,
+    /// Flexible workers that are off the draft, by job, and their GPUs, by node.
+    spared: BTreeMap<JobId, Vec<Slot>>,
+    pub(super) lent: BTreeMap<NodeId, u64>,
     /// Jobs that facts spoke of since the last pass, each with when.
     pub(super) heard: Vec<(SimTime, JobId)>,
+    /// Those of them that hold something else than before.
+    pub(super) scaled: Vec<JobId>,
     /// Jobs queued since the last pass.
     pub fresh: Vec<JobId>,
     /// Turns heard of but not yet told, kept as a buffer.
@@ -133,7 +142,9 @@ pub struct Context {
     pub turned: u64,
     /// Changes whenever a job started or stopped other than by a proposal of ours.
     pub stirred: u64,
-    /// The stamp of `freed` under which each shape was found not to fit.
+    /// Where nodes on loan are, and who is kept from them, if any are lent.
+    pub loan: Option<Loan>,
+    /// The stamp of `freed` under which each kind was found not to fit.
     full: Vec<u64>,
     /// The first jobs of buckets being compared, kept as a buffer.
     pub(super) heads: Vec<Head>,
@@ -163,12 +174,17 @@ impl Context {
             known: Vec::with_capacity(jobs),
             proposed: Vec::new(),
             proposed_slots: Vec::new(),
+            reshaped: BTreeMap::new(),
+            spared: BTreeMap::new(),
+            lent: BTreeMap::new(),
             heard: Vec::new(),
+            scaled: Vec::new(),
             fresh: Vec::new(),
             turns: Vec::new(),
             freed: 1,
             turned: 1,
             stirred: 1,
+            loan: None,
             full: Vec::new(),
             heads: Vec::new(),
             slots: Vec::new(),
@@ -201,6 +217,9 @@ impl Context {
         self.touched.clear();
         self.proposed.clear();
         self.proposed_slots.clear();
+        self.reshaped.clear();
+        self.spared.clear();
+        self.lent.clear();
         self.seen = cluster.version();
         if differs {
             self.freed += 1;
@@ -223,7 +242,8 @@ impl Context {
                 // What was expected when it was granted stands until it starts.
                 status.ends = before.ends;
             }
-            if before == status && status.phase != Phase::Queued {
+            let same = before == status && status.phase != Phase::Queued;
+            if same && !self.scaled.contains(&job) {
                 continue;
             }
             if before.phase == Phase::Queued {
@@ -237,7 +257,8 @@ impl Context {
                 let tier = if self.tiers && !it.is_allocated() { Tier::Unallocated } else { Tier::Allocated };
                 let (lane, key) = key(job, it);
                 let queued = Queued { key, estimate: it.estimate().as_millis() };
-                self.queue.insert(tier, lane, it.shape_id(), queued);
+                let kind = self.kind(it);
+                self.queue.insert(tier, lane, kind, queued);
             }
             if let Some(ends) = status.ends {
                 self.start_running(ends, job);
@@ -255,6 +276,7 @@ impl Context {
         }
         self.heard = heard;
         self.heard.clear();
+        self.scaled.clear();
     }
     fn start_running(&mut self, ends: SimTime, job: JobId) {
         if self.tracks_running {
@@ -310,13 +332,16 @@ impl Context {
     pub fn await_victims(&mut self, view: &View<'_>, job: JobId) {
         let shape = view.job(job).shape();
         crate::cluster::gang::undo(&mut self.draft, shape, &self.slots);
-        for release in &self.releases {
-            if let Release::Job(victim) = release {
-                for slot in view.job(*victim).slots() {
-                    let taken = self.draft.take(slot, view.request(*victim, slot));
-                    assert!(taken, "what a victim holds is free in the draft only for the newcomer");
-                }
-            }
+        for at in 0..self.releases.len() {
+            let Release::Job(victim) = self.releases[at] else { continue };
+            // Flexible workers that were taken off the draft for all who wait go on, too, where nobody has taken their place.
+            let holds = |slot: &&Slot| {
+                let taken = self.draft.take(slot, view.request(victim, slot));
+                assert!(taken || slot.class == Class::Flexible, "what a victim holds is free in the draft only for the newcomer");
+                taken
+            };
+            let held: Vec<Slot> = view.job(victim).slots().iter().filter(holds).copied().collect();
+            self.reshaped.insert(victim, held);
         }
         for slot in &self.slots {
             let request = &shape.groups[usize::from(slot.group)].request;
@@ -325,7 +350,47 @@ impl Context {
     }
     /// The slots a job holds, is granted, or would be given by this pass.
     pub fn slots_of<'a>(&'a self, view: &View<'a>, job: JobId) -> &'a [Slot] {
-        self.proposed(job).unwrap_or_else(|| view.job(job).slots())
+        self.proposed(job).or_else(|| self.reshaped.get(&job).map(Vec::as_slice)).unwrap_or_else(|| view.job(job).slots())
+    }
+    /// Remembers what a running job would hold after a proposal of this pass.
+    pub fn reshape(&mut self, job: JobId, slots: Vec<Slot>) {
+        self.reshaped.insert(job, slots);
+    }
+    /// Takes the flexible workers of a job off the draft: they give way to whoever waits, if need be. Once a pass. Returns whether it has any.
+    pub fn spare(&mut self, view: &View<'_>, job: JobId) -> bool {
+        if self.spared.contains_key(&job) {
+            return true;
+        }
+        let (flexible, base): (Vec<Slot>, Vec<Slot>) =
+            self.slots_of(view, job).iter().partition(|slot| slot.class == Class::Flexible);
+        if flexible.is_empty() {
+            return false;
+        }
+        for slot in &flexible {
+            self.draft.give(slot, view.request(job, slot));
+            self.touch(slot.node);
+            *self.lent.entry(slot.node).or_default() |= slot.gpus;
+        }
+        self.reshaped.insert(job, base);
+        self.spared.insert(job, flexible);
+        true
+    }
+    /// The flexible workers of a job that are off the draft.
+    pub fn spared(&self, job: JobId) -> &[Slot] {
+        self.spared.get(&job).map_or(&[], Vec::as_slice)
+    }
+    /// GPUs of each node that are free on the draft only because whoever holds them can spare them.
+    pub fn lent(&self) -> &BTreeMap<NodeId, u64> {
+        &self.lent
+    }
+    /// Those of a job's spared workers whose GPUs starts of this pass are to have.
+    pub fn displaced(&self, job: JobId) -> Vec<Slot> {
+        let overlaps = |slot: &&Slot| self.proposed_slots.iter().any(|it| it.node == slot.node && it.gpus & slot.gpus != 0);
+        self.spared(job).iter().filter(overlaps).copied().collect()
+    }
+    /// Where a job stands.
+    pub fn phase(&self, job: JobId) -> Phase {
+        self.known.get(job.index()).map_or(Phase::Elsewhere, |known| known.phase)
     }
     /// Takes up an eviction that was just proposed. With latency, the victim holds its GPUs for now.
     pub fn propose_stop(&mut self, view: &View<'_>, job: JobId) -> Turn {
@@ -340,16 +405,25 @@ impl Context {
         self.heard.push((view.now(), job));
         Turn { job, at: view.now(), from: before.phase, to: known.phase }
     }
-    /// Whether a shape was found not to fit, and nothing became free since.
-    pub fn is_full_for(&self, shape: crate::ids::ShapeId) -> bool {
-        self.full.get(shape.index()) == Some(&self.freed)
+    /// The bounds set to a job: whether its gang may mix models, and whether it is kept from loaned nodes.
+    pub fn bounds(&self, it: JobView<'_>) -> Bounds {
+        Bounds::of(it, self.loan)
     }
-    /// Remembers that a shape does not fit.
-    pub fn set_full_for(&mut self, shape: crate::ids::ShapeId) {
-        if self.full.len() <= shape.index() {
-            self.full.resize(shape.index() + 1, 0);
+    /// What decides where a job fits.
+    pub fn kind(&self, it: JobView<'_>) -> Kind {
+        let bounds = self.bounds(it);
+        Kind::new(it.shape_id(), bounds.apart, bounds.barred.is_some())
+    }
+    /// Whether a kind was found not to fit, and nothing became free since.
+    pub fn is_full_for(&self, kind: Kind) -> bool {
+        self.full.get(kind.index()) == Some(&self.freed)
+    }
+    /// Remembers that a kind does not fit.
+    pub fn set_full_for(&mut self, kind: Kind) {
+        if self.full.len() <= kind.index() {
+            self.full.resize(kind.index() + 1, 0);
         }
-        self.full[shape.index()] = self.freed;
+        self.full[kind.index()] = self.freed;
     }
 }
 

@@ -112,7 +112,7 @@ fn of_commitments(spec: &PolicySpec, case: &Case) -> Vec<String> {
         let entry = worst.entry(account).or_insert((0, MilliGpu::ZERO, SimSpan::ZERO));
         *entry = (*entry).max((commitment, gpus, protection));
     }
-    let capacity = case.cluster.capacity();
+    let capacity = case.cluster.own_capacity();
     let mut held_back = worst.iter().filter(|(account, (commitment, ..))| {
         let share = if account.index() < case.accounts.accounts.len() { case.accounts.share_of_whole(**account) } else { 0.0 };
         0.5 * share * (capacity * lookback).as_raw() as f64 <= *commitment as f64 && 0 < *commitment

@@ -108,9 +108,11 @@ pub(crate) fn build(spec: &PolicySpec, case: &Case) -> Result<Box<dyn Policy>, V
     Ok(Box::new(Staged::new(stages, context, timed)))
 }
 
-/// Whether any free GPUs do for any job: every request is for whole single GPUs and nothing else, anywhere, and no window lies ahead.
+/// Whether any free GPUs do for any job: every request is for whole single GPUs and nothing else, anywhere, no job is
+/// elastic, and no window lies ahead.
 fn counts_decide(case: &Case) -> bool {
     let single = |request: &crate::cluster::TaskRequest| *request == crate::cluster::TaskRequest::whole(1);
     let plain = case.catalog.shapes.rows().iter().all(|shape| shape.groups.iter().all(|group| single(&group.request)));
-    plain && case.cluster.windows.is_empty()
+    let bound = |extra: &crate::workload::Extra| extra.elastic.is_some() || extra.mixing == crate::workload::Mixing::Never;
+    plain && case.cluster.windows.is_empty() && !case.workload.extras.iter().any(bound)
 }

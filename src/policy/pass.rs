@@ -2,7 +2,7 @@
 
 use super::context::{Context, Running};
 use super::evict::{Claim, Evict, Room};
-use super::gang::gang;
+use super::gang::{Terms, gang};
 use super::order::{Head, Order, first_by_key};
 use super::place::Place;
 use super::plan::{Shadow, Spot, take_spot};
@@ -111,7 +111,7 @@ impl Pass<'_, '_> {
     }
     /// Whether a job may fit, others leaving by a stated right if need be; `false` only if surely not.
     pub fn may_start(&mut self, job: JobId, claim: Claim) -> bool {
-        let full = self.context.is_full_for(self.view.job(job).shape_id());
+        let full = self.context.is_full_for(self.context.kind(self.view.job(job)));
         let decided = full && self.evict.is_active() && self.view.windows().is_empty();
         !decided || self.evict.may_make_room(self.view, self.context, &*self.order, job, claim)
     }
@@ -217,14 +217,17 @@ impl Pass<'_, '_> {
     }
 
     fn fits_free(&mut self, job: JobId, shadow: Option<&mut Shadow>) -> bool {
-        let shape_id = self.view.job(job).shape_id();
+        let kind = self.context.kind(self.view.job(job));
         let plain = shadow.is_none() && self.view.windows().is_empty();
-        if plain && self.context.is_full_for(shape_id) {
+        if plain && self.context.is_full_for(kind) {
             return false;
         }
-        let fits = gang(self.view, job, &mut self.context.draft, shadow, self.place, &mut self.context.slots);
+        let context = &mut *self.context;
+        let bounds = context.bounds(self.view.job(job));
+        let terms = Terms { view: self.view, job, bounds, lent: &context.lent };
+        let fits = gang(terms, &mut context.draft, shadow, self.place, &mut context.slots);
         if !fits && plain {
-            self.context.set_full_for(shape_id);
+            self.context.set_full_for(kind);
         }
         fits
     }
@@ -235,10 +238,13 @@ impl Pass<'_, '_> {
         let context = &mut *self.context;
         let mut room = Room {
             view: self.view,
+            bounds: context.bounds(self.view.job(job)),
             draft: &mut context.draft,
             place: self.place,
             order: &*self.order,
             running: &context.running,
+            reshaped: &context.reshaped,
+            lent: &context.lent,
             slots: &mut context.slots,
             releases: &mut context.releases,
             weighings: &mut context.weighings,

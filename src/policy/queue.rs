@@ -57,15 +57,34 @@ pub enum Tier {
     Unallocated,
 }
 
-/// Jobs of one tier, lane and shape.
+/// What decides where a job fits: what its gang asks for, and the bounds set to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Kind {
+    /// What the gang asks for.
+    pub shape: ShapeId,
+    bounds: u8,
+}
+
+impl Kind {
+    /// Jobs of one shape within the same bounds.
+    pub fn new(shape: ShapeId, apart: bool, barred: bool) -> Kind {
+        Kind { shape, bounds: u8::from(apart) | u8::from(barred) << 1 }
+    }
+    /// A number of its own, small if there are few shapes.
+    pub fn index(self) -> usize {
+        self.shape.index() << 2 | usize::from(self.bounds)
+    }
+}
+
+/// Jobs of one tier, lane and kind.
 #[derive(Clone, Debug)]
 pub struct Bucket {
     /// Their tier.
     pub tier: Tier,
     /// Their lane: the jobs that the order ranks as one.
     pub lane: u32,
-    /// Their request.
-    pub shape: ShapeId,
+    /// Their request, and the bounds set to it.
+    pub kind: Kind,
     /// The jobs, in order.
     pub jobs: Sorted<Queued>,
     /// Jobs up to here were passed over in the pass numbered `pass`.
@@ -79,7 +98,7 @@ pub struct Bucket {
 #[derive(Debug, Default)]
 pub struct Queue {
     buckets: Vec<Bucket>,
-    index: BTreeMap<(Tier, u32, ShapeId), u32>,
+    index: BTreeMap<(Tier, u32, Kind), u32>,
     /// Buckets with jobs, in no stated order.
     active: Vec<u32>,
     /// Where each job stands, by `JobId`.
@@ -114,10 +133,10 @@ impl Queue {
         self.places.get(job.index()).copied().flatten()
     }
     /// Adds a job that does not wait yet.
-    pub fn insert(&mut self, tier: Tier, lane: u32, shape: ShapeId, queued: Queued) {
+    pub fn insert(&mut self, tier: Tier, lane: u32, kind: Kind, queued: Queued) {
         let buckets = &mut self.buckets;
-        let at = *self.index.entry((tier, lane, shape)).or_insert_with(|| {
-            buckets.push(Bucket { tier, lane, shape, jobs: Sorted::default(), passed: None, pass: 0, blocked: 0 });
+        let at = *self.index.entry((tier, lane, kind)).or_insert_with(|| {
+            buckets.push(Bucket { tier, lane, kind, jobs: Sorted::default(), passed: None, pass: 0, blocked: 0 });
             buckets.len() as u32 - 1
         });
         let bucket = &mut self.buckets[at as usize];

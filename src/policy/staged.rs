@@ -59,6 +59,7 @@ impl Staged {
             standing.commit(min_turn);
         }
         let Stages { order, fill, place, evict, lend, scale, deschedule } = &stages;
+        context.loan = lend.loan();
         let listens = order.listens() || place.listens() || evict.listens() || lend.listens() || scale.listens();
         context.tracks_running = fill.uses_running() || evict.is_active() || deschedule.is_active();
         Staged { stages, context, timed, listens, asked: None, draining: Vec::new(), leaving: Vec::new() }
@@ -69,6 +70,9 @@ impl Policy for Staged {
     fn observe(&mut self, at: SimTime, fact: &Fact) {
         if let Some(job) = subject(fact) {
             self.context.heard.push((at, job));
+            if let Fact::Scaled { .. } | Fact::Migrated { .. } = fact {
+                self.context.scaled.push(job);
+            }
         }
         if let Fact::NodeChanged { node, state } = *fact {
             self.draining.retain(|it| *it != node);
@@ -104,6 +108,7 @@ impl Policy for Staged {
         if aged {
             context.stir();
         }
+        let lends = lend.is_due(view);
         let due = deschedule.is_due(view.now());
         if let Some(at) = deschedule.next(view.now()).filter(|_| !context.running.is_empty()) {
             out.wake_at(at);
@@ -111,29 +116,24 @@ impl Policy for Staged {
         // Nothing that any stage looks at has changed since the last pass, and no time has gone by if that matters.
         let asked = self.asked.replace(view.now());
         let same = if self.timed { asked == Some(view.now()) } else { asked.is_some() };
-        if same && !due && !scale.is_due() && before == (context.freed, context.turned) && context.fresh.is_empty() {
+        if same && !due && !scale.is_due() && !lends && before == (context.freed, context.turned) && context.fresh.is_empty() {
             return;
         }
         context.queue.begin_pass();
         if !self.draining.is_empty() {
             self.leaving.clear();
             let next = evict.drain(view, &self.draining, &context.running, &mut self.leaving);
-            for at in 0..self.leaving.len() {
-                let job = self.leaving[at];
+            for &job in &self.leaving {
                 out.preempt(job, PreemptReason::Drain);
-                for slot in view.job(job).slots() {
-                    context.touch(slot.node);
-                }
-                let turn = context.propose_stop(view, job);
-                order.turned(view, turn);
-                evict.turned(view, turn, &**order, view.job(turn.job).slots());
-                place.turned(view, turn, view.job(turn.job).slots());
+                stop(view, context, job, (&mut **order, &mut **evict, &mut **place));
             }
             if let Some(at) = next {
                 out.wake_at(at);
             }
         }
-        lend.propose(view, context, out);
+        for job in lend.propose(view, context, out) {
+            stop(view, context, job, (&mut **order, &mut **evict, &mut **place));
+        }
         let mut pass = Pass { view, context, order: &mut **order, place: &mut **place, evict: &mut **evict, out };
         scale.open(&mut pass);
         fill.fill(&mut pass, Tier::Allocated);
@@ -163,6 +163,17 @@ impl Policy for Staged {
             }
         }
     }
+}
+
+/// Takes up that a job was just told to leave.
+fn stop(view: &View<'_>, context: &mut Context, job: JobId, stages: (&mut dyn Order, &mut dyn Evict, &mut dyn Place)) {
+    let (order, evict, place) = stages;
+    let slots = view.job(job).slots();
+    slots.iter().for_each(|slot| context.touch(slot.node));
+    let turn = context.propose_stop(view, job);
+    order.turned(view, turn);
+    evict.turned(view, turn, order, slots);
+    place.turned(view, turn, slots);
 }
 
 /// The job whose standing a fact may have changed.

@@ -429,7 +429,7 @@ impl Standing {
     /// (Usage + commitment) over share x capacity time of what is remembered; `None` where that is zero: at time 0, or for a share of
     /// zero. For printing only.
     pub fn ratio(&self, row: Row, view: &View<'_>, extra: u128) -> Option<f64> {
-        let capacity = view.cluster().spec().capacity();
+        let capacity = view.cluster().spec().own_capacity();
         let due = self.whole(row) * (capacity * self.kernel.span(view.now())).as_raw() as f64;
         (0.0 < due).then(|| (self.value(row, view.now()) + extra) as f64 / due)
     }

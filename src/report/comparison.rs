@@ -15,7 +15,7 @@ struct Draft {
 }
 
 /// The figures of the table, fixed before anything is run, so that nothing is picked by how it came out.
-const SHOWN: [&str; 16] = [
+const SHOWN: [&str; 19] = [
     "wait_s.mean",
     "wait_s.p90",
     "wait_s.p99",
@@ -32,6 +32,9 @@ const SHOWN: [&str; 16] = [
     "failures.events",
     "energy.wasted_kwh",
     "deadlines.share",
+    "loans.preemptions",
+    "loans.usage_both",
+    "loans.violations",
 ];
 
 /// Compares every policy with the first; empty of one policy.
@@ -65,6 +68,7 @@ fn tells(figure: &Figure, summary: &Summary) -> bool {
         Some("by_class") => 1 < most(|run| run.by_class.len()),
         Some("delivered_of_owed" | "worst_account") => 1 < most(|run| run.by_account.len()),
         Some("completion_rate" | "failures" | "energy") => any(|run| run.failures.accel.is_some()),
+        Some("loans") => any(|run| run.loans.as_ref().is_some_and(|loans| 0 < loans.lent)),
         Some("deadlines") => any(|run| run.deadlines.is_some()),
         _ => true,
     }

@@ -112,6 +112,8 @@ pub(super) fn parts(summary: &Summary, reader: Reader) -> Vec<Part> {
     parts.extend(say.preemption());
     parts.extend(say.failures());
     parts.extend(say.energy());
+    parts.extend(say.loans());
+    parts.extend(say.elastic());
     parts.extend(say.drains());
     parts.extend(say.promises());
     parts.extend(say.sessions());

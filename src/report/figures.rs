@@ -285,6 +285,15 @@ const FIGURES: &[FigureInfo] = &[
     less("energy.idle_kwh", "idle kWh", "What GPUs without a task drew.", Ratio, Number(|run, _| run.energy.as_ref()?.idle_kwh)),
     less("energy.wasted_kwh", "wasted kWh", "What was drawn for work that was lost.", Ratio, Number(|run, _| run.energy.as_ref()?.wasted_kwh)),
     less("energy.kwh_per_gpu_h", "kWh per GPU h", "What the GPUs drew by GPU hour of completed work.", Ratio, Number(|run, _| run.energy.as_ref()?.kwh_per_gpu_h)),
+    less("loans.preemptions", "preempted by reclaim", "Attempts stopped because their loaned node went back.", Count, Number(|run, _| Some(run.loans.as_ref()?.preemptions as f64))),
+    less("loans.collateral", "collateral", "GPUs vacated beyond those of nodes that went back, over these.", Percent, Number(|run, _| run.loans.as_ref()?.collateral)),
+    less("loans.violations", "service violations", "Samples at which inference needs more nodes than it has.", Count, Number(|run, _| Some(run.loans.as_ref()?.violations as f64))),
+    more("loans.on_loan_mean", "nodes on loan", "Nodes on loan, in the mean.", Ratio, Number(|run, _| run.loans.as_ref()?.on_loan_mean)),
+    more("loans.usage_training", "usage training", "Held GPU time of the training cluster's own nodes, over what is healthy.", Percent, Number(|run, _| run.loans.as_ref()?.usage_training)),
+    more("loans.usage_loaned", "usage on loan", "The same of nodes on loan.", Percent, Number(|run, _| run.loans.as_ref()?.usage_loaned)),
+    more("loans.usage_both", "usage both", "The same of both clusters, what inference needs counted as held.", Percent, Number(|run, _| run.loans.as_ref()?.usage_both)),
+    less("elastic.changes", "worker changes", "How often workers of an elastic job changed.", Count, Number(|run, _| Some(run.elastic.as_ref()?.changes as f64))),
+    more("elastic.beyond_base_gpu_h", "beyond base GPU h", "GPU time of workers beyond the base.", GpuHours, Number(|run, _| run.elastic.as_ref()?.beyond_base_gpu_h)),
     more("occupancy", "occupancy", "Held over healthy GPU time.", Percent, Number(|run, _| run.occupancy)),
     more("utilization", "utilization", "What devices did over what was held.", Percent, Number(|run, _| run.utilization)),
     more("goodput_gpu_h", "goodput GPU h", "Work of completed jobs.", GpuHours, Number(|run, _| run.goodput_gpu_h)),
@@ -315,7 +324,7 @@ pub(super) fn worst_account(run: &RunSummary) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::super::tests::summary;
-    use super::super::{DeadlinesSummary, DrainsSummary, EnergySummary, SessionsSummary};
+    use super::super::{DeadlinesSummary, DrainsSummary, ElasticSummary, EnergySummary, LoansSummary, SessionsSummary};
     use super::*;
     use serde_json::Value;
 
@@ -328,6 +337,15 @@ mod tests {
             run.drains = Some(DrainsSummary { empty_s, human_repairs: 3, ..DrainsSummary::default() });
             run.sessions = Some(SessionsSummary { interruptions: 4, ..SessionsSummary::default() });
             let (some, share) = (Some(5.0 + row as f64), Some(0.25));
+            run.loans = Some(LoansSummary {
+                on_loan_mean: some,
+                collateral: some,
+                usage_training: some,
+                usage_loaned: some,
+                usage_both: some,
+                ..LoansSummary::default()
+            });
+            run.elastic = Some(ElasticSummary { beyond_base_gpu_h: some, ..ElasticSummary::default() });
             run.energy = Some(EnergySummary { kwh: some, idle_kwh: some, wasted_kwh: some, kwh_per_gpu_h: some });
             run.deadlines = Some(DeadlinesSummary { jobs: 8, missed: 2, share });
             run.fragmentation.stranded = share;

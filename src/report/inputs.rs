@@ -4,7 +4,7 @@ use crate::cluster::power::PowerSpec;
 use crate::cluster::{ModelSpec, Shape};
 use crate::engine::Case;
 use crate::units::SimTime;
-use crate::workload::{Curve, Extra, Workload};
+use crate::workload::{Curve, Extra, Mixing, Workload};
 use std::sync::Arc;
 
 /// `blake3:` and the hash of workload, cluster, accounts, times of the machinery, horizon, what figures go by, and seeds of all cases, in
@@ -149,6 +149,21 @@ fn extra(sink: &mut Sink, extra: &Extra) {
                 sink.number(2);
                 sink.float(lambda);
             }
+            Curve::Table(points) => {
+                sink.number(3);
+                for (workers, yields) in points.rows() {
+                    sink.number(u64::from(*workers));
+                    sink.float(*yields);
+                }
+            }
+        }
+    }
+    match extra.mixing {
+        Mixing::Slowest => {}
+        Mixing::Never => sink.number(4),
+        Mixing::At(part) => {
+            sink.number(5);
+            sink.float(part);
         }
     }
     for at in [extra.start_deadline, extra.observed_start, extra.observed_end] {
@@ -181,6 +196,9 @@ fn cluster(sink: &mut Sink, case: &Case) {
     }
     // What is planned is small and rarely there; its debug form names every field.
     sink.text(&format!("{:?}", (&cluster.health, &cluster.windows, &cluster.demand)));
+    if let Some(loans) = cluster.loans {
+        sink.text(&format!("{loans:?}"));
+    }
 }
 
 #[cfg(test)]

@@ -274,6 +274,52 @@ pub struct EnergySummary {
     pub kwh_per_gpu_h: Option<f64>,
 }
 
+/// Nodes that an inference pool lends.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LoansSummary {
+    /// Nodes lent, each time counted.
+    pub lent: u64,
+    /// Nodes called back.
+    pub reclaimed: u64,
+    /// Nodes on loan, in the mean.
+    pub on_loan_mean: Option<f64>,
+    /// Most nodes on loan at once.
+    pub on_loan_max: u64,
+    /// Attempts stopped because their node went back.
+    pub preemptions: u64,
+    /// How many jobs at least once.
+    pub preempted_jobs: u64,
+    /// GPUs vacated beyond those of the nodes that went back, over these, in the mean over calls.
+    pub collateral: Option<f64>,
+    /// Samples at which inference needs more nodes than it has.
+    pub violations: u64,
+    /// Most nodes that it lacked then.
+    pub lacking_most: u64,
+    /// How long nodes were lacking, in node hours.
+    pub lacking_node_h: Option<f64>,
+    /// Held GPU time of the training cluster's own nodes, over what is healthy.
+    pub usage_training: Option<f64>,
+    /// The same of nodes on loan.
+    pub usage_loaned: Option<f64>,
+    /// The same of both clusters, what inference needs counted as held.
+    pub usage_both: Option<f64>,
+}
+
+/// Jobs that may hold more workers than they start with.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ElasticSummary {
+    /// How many.
+    pub jobs: u64,
+    /// How often workers of one changed.
+    pub changes: u64,
+    /// GPU time of workers beyond the base.
+    pub beyond_base_gpu_h: Option<f64>,
+    /// The same, of all held.
+    pub share: Option<f64>,
+    /// GPU time held while paused for a change.
+    pub paused_gpu_h: Option<f64>,
+}
+
 /// Start deadlines of measured jobs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeadlinesSummary {

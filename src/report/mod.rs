@@ -17,6 +17,7 @@ mod humane;
 mod inflation;
 mod inputs;
 mod keys;
+mod loans;
 mod numbers;
 mod parquet;
 mod render;
@@ -42,10 +43,10 @@ pub use fragments::{InflationEndSummary, InflationSummary};
 pub use humane::duration;
 pub use inputs::inputs;
 pub use keys::{
-    AccountSummary, ClassSummary, DeadlinesSummary, DeliveredBySummary, DrainsSummary, EnergySummary, EngineSummary,
-    FailureSummary, FidelityRankSummary, FidelitySummary, FragmentClasses, FragmentationSummary, JobsSummary, LevelsSummary,
-    ModelFailureSummary, PerJobSummary, PreemptionSummary, PromisesSummary, SessionsSummary, SpreadSummary, TierSummary,
-    WindowCliffSummary,
+    AccountSummary, ClassSummary, DeadlinesSummary, DeliveredBySummary, DrainsSummary, ElasticSummary, EnergySummary,
+    EngineSummary, FailureSummary, FidelityRankSummary, FidelitySummary, FragmentClasses, FragmentationSummary, JobsSummary,
+    LevelsSummary, LoansSummary, ModelFailureSummary, PerJobSummary, PreemptionSummary, PromisesSummary, SessionsSummary,
+    SpreadSummary, TierSummary, WindowCliffSummary,
 };
 pub use numbers::round;
 pub use parquet::{Values as TableColumn, write_frame, write_tables};

@@ -151,6 +151,8 @@ impl RunSummary {
                 late_s: spread(&promises.late),
             }),
             completion_rate: round(it.completion_rate),
+            loans: super::loans::loans(it),
+            elastic: super::loans::elastic(it),
             deadlines: super::failures::deadlines(it),
             energy: super::failures::energy(it),
         }

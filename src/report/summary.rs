@@ -6,9 +6,9 @@ use super::behaviour::{BehaviourSummary, TopLevelSummary};
 use super::compared::ComparisonSummary;
 use super::fragments::InflationSummary;
 use super::keys::{
-    AccountSummary, ClassSummary, DeadlinesSummary, DeliveredBySummary, DrainsSummary, EnergySummary, EngineSummary,
-    FailureSummary, FidelityRankSummary, FidelitySummary, FragmentationSummary, JobsSummary, LevelsSummary, PreemptionSummary,
-    PromisesSummary, SessionsSummary, SpreadSummary, WindowCliffSummary,
+    AccountSummary, ClassSummary, DeadlinesSummary, DeliveredBySummary, DrainsSummary, ElasticSummary, EnergySummary,
+    EngineSummary, FailureSummary, FidelityRankSummary, FidelitySummary, FragmentationSummary, JobsSummary, LevelsSummary,
+    LoansSummary, PreemptionSummary, PromisesSummary, SessionsSummary, SpreadSummary, WindowCliffSummary,
 };
 use crate::compare::Seeded;
 use crate::engine::Counters;
@@ -163,6 +163,12 @@ pub struct RunSummary {
     /// Start deadlines; null if no measured job has one.
     #[serde(default)]
     pub deadlines: Option<DeadlinesSummary>,
+    /// Nodes that a pool lends; absent if none does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loans: Option<LoansSummary>,
+    /// Elastic jobs; absent without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elastic: Option<ElasticSummary>,
     /// What the GPUs drew; null where watts of a model are not known.
     #[serde(default)]
     pub energy: Option<EnergySummary>,

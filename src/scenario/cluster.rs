@@ -227,7 +227,9 @@ pub fn demand(cluster: &Filled, catalog: &Catalog, faults: &mut Faults) -> Vec<D
             continue;
         };
         let need = MilliGpu::from_milli(libm::round(gpus * 1000.0) as u64);
-        samples.push(DemandSample { at: SimTime::ZERO + at, pool: crate::ids::PoolId::from_index(row as usize), need });
+        let forecast = knobs.opt_float("forecast").map_or(need, |gpus| MilliGpu::from_milli(libm::round(gpus * 1000.0) as u64));
+        let pool = crate::ids::PoolId::from_index(row as usize);
+        samples.push(DemandSample { at: SimTime::ZERO + at, pool, need, forecast });
     }
     samples.sort_by_key(|sample| sample.at);
     samples
@@ -271,5 +273,6 @@ pub fn subset(spec: &ClusterSpec, keep: &[NodeId]) -> ClusterSpec {
         health: health.collect(),
         windows: windows.collect(),
         demand: spec.demand.clone(),
+        loans: spec.loans,
     }
 }

@@ -5,7 +5,7 @@ use crate::policy::CONTRACT_KNOBS;
 use crate::registry::{Kind, Knob, SPAN_MAX};
 use crate::trace;
 use crate::units::SimSpan;
-use crate::workload::{behave, shape, synth};
+use crate::workload::{behave, flags, shape, synth};
 
 const NAMES: Kind = Kind::List(&Kind::Text);
 const POSITIVE: Kind = Kind::Float { min: 1e-9, max: f64::MAX };
@@ -124,6 +124,7 @@ const CLUSTER: Form = Form {
         ("drains", Part::One(&DRAINS)),
         ("window", Part::Many(&WINDOW)),
         ("demand", Part::Many(&DEMAND)),
+        ("inference", Part::One(&super::inference::INFERENCE)),
     ],
     free: None,
 };
@@ -214,6 +215,11 @@ const DEMAND: Form = Form {
             Knob::optional("at", "from when", Kind::SPAN),
             Knob::optional("pool", "the pool that serves it", Kind::Text),
             Knob::optional("gpus", "GPUs it needs", Kind::Float { min: 0.0, max: 1e9 }),
+            Knob::optional(
+                "forecast",
+                "GPUs that are then believed to be needed from the next one on; unset: as many",
+                Kind::Float { min: 0.0, max: 1e9 },
+            ),
         ],
     )
 };
@@ -249,9 +255,12 @@ const WORKLOAD: Form = Form {
     about: "the work: a trace or a generator, and how it is shaped; or users who react",
     knobs: shape::KNOBS,
     required: &[],
-    parts: &[("format", FORMAT), ("synth", Part::One(&SYNTH)), ("users", Part::One(&USERS))],
+    parts: &[("format", FORMAT), ("synth", Part::One(&SYNTH)), ("users", Part::One(&USERS)), ("flags", Part::One(&FLAGS))],
     free: None,
 };
+
+const FLAGS: Form =
+    Form::of("which jobs are elastic, may go to loaned nodes, or may lie on several models; drawn for each seed", flags::KNOBS);
 
 const FORMAT: Part =
     Part::Pick { about: "the format of the trace; unset: told by its content", infos: trace::infos, default: "" };
@@ -308,6 +317,12 @@ const JOB: Form = Form {
         Knob::optional("after", "names of jobs that must complete first", NAMES),
         Knob::optional("not_before", "it does not enter the queue earlier", Kind::SPAN),
         Knob::optional("start_deadline", "a later start counts as a missed deadline", Kind::SPAN),
+        Knob::new(
+            "mixing",
+            "its gang on GPUs of several models: runs at the speed of the `slowest`, `never` lies so, or keeps that part of their speed, such as 0.7",
+            Kind::Text,
+            "slowest",
+        ),
         Knob::optional("running_for", "it is running at the start, for that long already", Kind::SPAN),
     ],
     required: &["name", "runtime"],
@@ -325,6 +340,11 @@ const ELASTIC: Form = Form {
                 "reference",
                 "workers for which `runtime` is stated; unset: the job's tasks",
                 Kind::Int { min: 1, max: 1 << 24 },
+            ),
+            Knob::optional(
+                "curve",
+                "how its rate grows: `linear`, `power:A`, `loss:L`, or points as in `table:1=1 2=1.9 4=3.5`; unset: linear",
+                Kind::Text,
             ),
             Knob::optional("alpha", "its rate is base (w / base)^alpha; unset: linear", Kind::FRACTION),
             Knob::optional("lambda", "or each worker beyond the base yields this much of a full one", Kind::FRACTION),

@@ -6,7 +6,7 @@ use crate::form::{Fault, Faults, Filled};
 use crate::ids::JobId;
 use crate::registry::{Knobs, Value};
 use crate::units::{SimSpan, SimTime};
-use crate::workload::{Catalog, Curve, Elasticity, Extra, Job, Workload};
+use crate::workload::{Catalog, Curve, Elasticity, Extra, Job, Mixing, Workload};
 use std::collections::BTreeMap;
 
 /// What the jobs of a file are checked against.
@@ -91,6 +91,11 @@ fn job(
         elastic: table.part("elastic").and_then(|elastic| elasticity(elastic, &shape, faults)),
         start_deadline: knobs.opt_span("start_deadline").map(|span| SimTime::ZERO + span),
         running_for: knobs.opt_span("running_for"),
+        mixing: knobs.text("mixing").parse().unwrap_or_else(|()| {
+            let fault = Fault::new(format!("`{}` is no way of mixing models", knobs.text("mixing")));
+            faults.push(fault.at(table.place("mixing"), format!("expected {}", Mixing::EXPECTED)));
+            Mixing::Slowest
+        }),
         ..Extra::default()
     };
     if extra != Extra::default() {
@@ -185,15 +190,20 @@ fn elasticity(table: &Filled, shape: &Shape, faults: &mut Faults) -> Option<Elas
         let fault = Fault::new(format!("at most {max} workers are fewer than the {base} tasks it starts with"));
         faults.push(fault.at(table.place("max"), "expected at least the number of tasks"));
     }
-    let curve = match (table.knobs.opt_float("alpha"), table.knobs.opt_float("lambda")) {
-        (Some(alpha), None) => Curve::Power { alpha },
-        (None, Some(lambda)) => Curve::Loss { lambda },
-        (None, None) => Curve::Linear,
-        (Some(_), Some(_)) => {
-            let fault = Fault::new("`alpha` and `lambda` are two different curves");
-            faults.push(fault.at(table.place("lambda"), "expected one of the two"));
+    let said: Vec<&str> = ["curve", "alpha", "lambda"].into_iter().filter(|knob| table.says(knob)).collect();
+    if let [first, second, ..] = said[..] {
+        let fault = Fault::new(format!("`{first}` and `{second}` are two different curves"));
+        faults.push(fault.at(table.place(second), "expected one of the two"));
+    }
+    let curve = match (table.knobs.opt_text("curve"), table.knobs.opt_float("alpha"), table.knobs.opt_float("lambda")) {
+        (Some(text), ..) => text.parse().unwrap_or_else(|()| {
+            let fault = Fault::new(format!("`{text}` is no curve"));
+            faults.push(fault.at(table.place("curve"), format!("expected {}", Curve::EXPECTED)));
             Curve::Linear
-        }
+        }),
+        (None, Some(alpha), _) => Curve::Power { alpha },
+        (None, None, Some(lambda)) => Curve::Loss { lambda },
+        (None, None, None) => Curve::Linear,
     };
     Some(Elasticity { base, max, reference: table.knobs.opt_int("reference").map_or(base, |it| it as u32), curve })
 }

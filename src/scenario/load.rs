@@ -1,7 +1,8 @@
 //! A whole scenario: loading, and the case of each seed.
 
-use super::{Folders, accounts, cluster, drains, evolve, failures, fit, form, gate, policies, settings, work};
+use super::{Folders, accounts, cluster, drains, evolve, failures, fit, form, gate, inference, policies, settings, work};
 use crate::cluster::ClusterSpec;
+use crate::cluster::demand::Service;
 use crate::cluster::power::PowerSpec;
 use crate::engine::{Case, Contract, EngineSpec, FailureSpec};
 use crate::error::{Error, Problem, problems};
@@ -54,6 +55,7 @@ pub struct Scenario {
     power: PowerSpec,
     measured: settings::Measured,
     drains: Option<drains::Drains>,
+    service: Option<Service>,
     lookback: SimSpan,
     session_classes: Arc<[String]>,
     /// The first seed's case, made when the scenario was checked.
@@ -156,8 +158,8 @@ impl Scenario {
 
     fn case_with_notes(&self, seed: u64, notes: &mut Vec<String>) -> Result<Case, Error> {
         let mut catalog = self.base.clone();
-        let capacity = self.cluster.capacity();
-        let (mut workload, mut mix) = self.work.make(capacity, seed, &mut catalog, notes)?;
+        let capacity = self.cluster.own_capacity();
+        let (mut workload, mut mix) = self.work.make(capacity, self.cluster.loans, seed, &mut catalog, notes)?;
         let (accounts, share_changes) = self.plan.settle(&mut catalog, &mut workload)?;
         let users = self.work.users(capacity, seed, (&self.plan, &accounts), &mut catalog)?;
         if let Some(users) = &users {
@@ -178,6 +180,9 @@ impl Scenario {
                 return Err(fault.nearest(account, catalog.accounts.rows().iter().map(String::as_str)).into());
             };
             Arc::make_mut(&mut cluster).windows[*window].account = Some(AccountId(row));
+        }
+        if let Some(service) = &self.service {
+            Arc::make_mut(&mut cluster).demand = service.samples(seed);
         }
         if let Some(drains) = self.drains {
             drains.add_to(Arc::make_mut(&mut cluster), seed);
@@ -221,8 +226,13 @@ impl Loader {
         let mut windows_for = Vec::new();
         let plan = accounts::Plan::read(file.part("accounts"), &self.folders, &mut self.faults);
         let orders = work::orders(file.part("workload"), &self.folders, &mut self.faults, &mut self.problems);
+        let mut service = None;
         match file.part("cluster") {
-            Some(table) => windows_for = self.cluster(table, &plan, orders.as_ref(), &mut spec),
+            Some(table) => {
+                windows_for = self.cluster(table, &plan, orders.as_ref(), &mut spec);
+                let around = (&self.folders, &mut self.catalog);
+                service = inference::read(table, &mut spec, around, &mut self.faults, &mut self.problems);
+            }
             None => self.faults.push(Fault::new("there is no cluster").at(&file.at, "expected a table `[cluster]` in this file")),
         }
         spec.models = cluster::models(file.part("cluster"), &self.catalog, &mut self.faults);
@@ -265,6 +275,7 @@ impl Loader {
             power: failures::power(file.part("power")),
             measured,
             drains,
+            service,
             lookback,
             session_classes,
             first: None,
@@ -354,7 +365,7 @@ impl Scenario {
         let mut case = self.case_with_notes(self.seed, &mut notes)?;
         notes.extend(failures::accelerated(self.failures));
         if let Some((target, place)) = scale_to_load {
-            let whole = case.cluster.capacity();
+            let whole = case.cluster.own_capacity();
             let load = offered_load(&case.workload, &case.catalog, whole);
             if load <= 0.0 {
                 let fault = Fault::new("this work offers no load, so no cluster fits it");
@@ -374,7 +385,7 @@ impl Scenario {
             if 0 < lost {
                 notes.push(format!("{lost} events are of nodes that are not kept, and are left out"));
             }
-            let reached = load * whole.as_gpus_f64() / self.cluster.capacity().as_gpus_f64();
+            let reached = load * whole.as_gpus_f64() / self.cluster.own_capacity().as_gpus_f64();
             if reached < 0.8 * target || 1.25 * target < reached {
                 notes.push(format!(
                     "warning: nodes are kept whole, and of every kind that a job needs: the load comes to {reached:.3}, not {target}"
@@ -383,7 +394,7 @@ impl Scenario {
             // Shaping may depend on capacity, and the ids of what is left changed: from here on all is as if listed so.
             case = self.case_with_notes(self.seed, &mut Vec::new())?;
         }
-        let capacity = case.cluster.capacity();
+        let capacity = case.cluster.own_capacity();
         if let Some(users) = &case.users {
             notes.push(format!(
                 "cluster: {} nodes, {} GPUs; {} users with {} streams of jobs",

@@ -11,6 +11,7 @@ mod failures;
 mod fit;
 mod form;
 pub mod gate;
+mod inference;
 mod jobs;
 mod load;
 mod paths;

@@ -2,7 +2,7 @@
 
 use super::{Folders, accounts, jobs};
 use crate::accounts::AccountTree;
-use crate::cluster::NodeSpec;
+use crate::cluster::{Loans, NodeSpec};
 use crate::error::Problem;
 use crate::form::{Fault, Faults, Filled, Place};
 use crate::fragment::TaskMix;
@@ -10,6 +10,7 @@ use crate::registry::Knobs;
 use crate::trace::{self, ImportReport, TraceError};
 use crate::units::{MilliGpu, SimSpan, SimTime};
 use crate::workload::behave::{self, Ground, Users};
+use crate::workload::flags::{self, Flags};
 use crate::workload::inflate::Orders;
 use crate::workload::shape::{self, Shaping};
 use crate::workload::synth::{self, Synth};
@@ -22,6 +23,8 @@ use std::sync::Arc;
 pub struct Work {
     from: Origin,
     shaping: Option<Shaping>,
+    flags: Option<Flags>,
+    per_task: u8,
     orders: Option<Orders>,
     at: Place,
 }
@@ -62,6 +65,25 @@ impl Work {
     pub fn make(
         &self,
         capacity: MilliGpu,
+        loans: Option<Loans>,
+        seed: u64,
+        catalog: &mut Catalog,
+        notes: &mut Vec<String>,
+    ) -> Result<(Arc<Workload>, Option<Arc<TaskMix>>), Faults> {
+        let (workload, mix) = self.shaped(capacity, seed, catalog, notes)?;
+        let workload = match (&self.flags, loans) {
+            (Some(flags), loans) => {
+                Arc::new(flags::apply(flags, Arc::unwrap_or_clone(workload), self.per_task, loans, seed, catalog))
+            }
+            (None, Some(loans)) => Arc::new(flags::keep_to_loans(Arc::unwrap_or_clone(workload), loans, catalog)),
+            (None, None) => workload,
+        };
+        Ok((workload, mix))
+    }
+
+    fn shaped(
+        &self,
+        capacity: MilliGpu,
         seed: u64,
         catalog: &mut Catalog,
         notes: &mut Vec<String>,
@@ -83,6 +105,10 @@ impl Work {
         let Some(shaping) = &self.shaping else { return Ok((Arc::new(given), None)) };
         let (workload, report) = shape::apply(shaping, given, capacity, seed, catalog).map_err(refuse)?;
         notes.extend(report.notes);
+        if report.runtime_factor != 1.0 {
+            let (before, after) = (report.load_before, report.load_after);
+            notes.push(format!("run times x {:.4}: offered load {before:.3} -> {after:.3}", report.runtime_factor));
+        }
         if report.arrival_factor != 1.0 {
             let (before, after) = (report.load_before, report.load_after);
             notes.push(format!("time between arrivals x {:.4}: offered load {before:.3} -> {after:.3}", report.arrival_factor));
@@ -199,7 +225,18 @@ pub fn read(
         (None, None, Some(users)) => {
             refuse_shaping(table?, faults);
             let (spec, last) = read_users(users, around, faults)?;
-            return Some(Work { from: Origin::Users(spec, last), shaping: None, orders: None, at: at.clone() });
+            if let Some(flags) = table.and_then(|it| it.part("flags")) {
+                let fault = Fault::new("which jobs are elastic is drawn for a history, and users who react have none");
+                faults.push(fault.at(&flags.at, "expected no such table beside `[workload.users]`"));
+            }
+            return Some(Work {
+                from: Origin::Users(spec, last),
+                shaping: None,
+                flags: None,
+                per_task: 8,
+                orders: None,
+                at: at.clone(),
+            });
         }
         (None, None, None) => {
             let widest = around.nodes.iter().map(|node| node.gpus).max().unwrap_or(8).clamp(1, 64);
@@ -218,7 +255,14 @@ pub fn read(
             found.extend(boxed(unknown));
         }
     }
-    Some(Work { from, shaping, orders: orders.map(|(orders, _)| orders), at: at.clone() })
+    let flags = table.and_then(|it| it.part("flags")).and_then(|it| {
+        let refuse = |(knob, expected): (&'static str, String)| {
+            faults.push(self::refuse(it, &KnobFault { class: None, knob, expected }));
+        };
+        Flags::new(&it.knobs).map_err(refuse).ok()
+    });
+    let per_task = table.map_or(8, |it| it.knobs.int("max_gpus_per_task") as u8);
+    Some(Work { from, shaping, flags, per_task, orders: orders.map(|(orders, _)| orders), at: at.clone() })
 }
 
 fn read_trace(

@@ -14,6 +14,7 @@ mod openb;
 mod orders;
 mod philly;
 mod report;
+mod series;
 mod swf;
 mod table;
 mod tasks;
@@ -23,6 +24,7 @@ pub use native_write::write_native;
 pub use nodes::{read_nodes, write_nodes};
 pub use orders::{check_job_order, check_node_order, read_orders};
 pub use report::ImportReport;
+pub use series::read_series;
 
 use crate::registry::{Entry, Info, Knobs, find};
 use crate::workload::shape::Shaping;

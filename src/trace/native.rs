@@ -9,7 +9,7 @@ use super::{Build, ReadOptions, tasks};
 use crate::cluster::TaskRequest;
 use crate::registry::Entry;
 use crate::units::{SimSpan, SimTime};
-use crate::workload::{Catalog, Curve, Elasticity, Extra, Job};
+use crate::workload::{Catalog, Curve, Elasticity, Extra, Job, Mixing};
 
 /// The format.
 pub const ENTRY: Entry<Build> = Entry {
@@ -51,14 +51,15 @@ pub(super) const WORKERS_BASE: usize = 24;
 pub(super) const WORKERS_MAX: usize = 25;
 pub(super) const WORKERS_REFERENCE: usize = 26;
 pub(super) const CURVE: usize = 27;
-pub(super) const START_DEADLINE: usize = 28;
-pub(super) const OBSERVED_START: usize = 29;
-pub(super) const OBSERVED_END: usize = 30;
-pub(super) const UTILIZATION: usize = 31;
-pub(super) const RUNNING_FOR: usize = 32;
+pub(super) const MIXING: usize = 28;
+pub(super) const START_DEADLINE: usize = 29;
+pub(super) const OBSERVED_START: usize = 30;
+pub(super) const OBSERVED_END: usize = 31;
+pub(super) const UTILIZATION: usize = 32;
+pub(super) const RUNNING_FOR: usize = 33;
 
 /// The columns, in the order they are written.
-pub(super) static COLUMNS: [Column; 33] = [
+pub(super) static COLUMNS: [Column; 34] = [
     Column::needed("id"),
     Column::needed("submit"),
     Column::needed("runtime"),
@@ -87,6 +88,7 @@ pub(super) static COLUMNS: [Column; 33] = [
     Column::optional("workers_max"),
     Column::optional("workers_reference"),
     Column::optional("curve"),
+    Column::optional("mixing"),
     Column::optional("start_deadline"),
     Column::optional("observed_start"),
     Column::optional("observed_end"),
@@ -241,7 +243,7 @@ fn extras(row: &mut Row<'_>, clock: &mut Clock, submit: Option<SimTime>) -> Opti
     let base = row.parse(WORKERS_BASE, WORKERS, workers);
     let max = row.parse(WORKERS_MAX, WORKERS, workers);
     let reference = row.parse(WORKERS_REFERENCE, WORKERS, workers);
-    let curve = row.parse(CURVE, "`linear`, `power:0.8` or `loss:0.5`, the number from 0 to 1", curve);
+    let curve = row.parse(CURVE, Curve::EXPECTED, |text| std::str::from_utf8(text).ok()?.parse().ok());
     let elastic = max.map(|max| Elasticity {
         base: base.unwrap_or(0),
         max,
@@ -254,6 +256,7 @@ fn extras(row: &mut Row<'_>, clock: &mut Clock, submit: Option<SimTime>) -> Opti
     };
     let extra = Extra {
         after: Vec::new(),
+        mixing: row.parse(MIXING, Mixing::EXPECTED, |text| std::str::from_utf8(text).ok()?.parse().ok()).unwrap_or_default(),
         array: row.parse(ARRAY, "an array and an index in it, as `7:3`", array),
         elastic,
         start_deadline: instant(row, START_DEADLINE),
@@ -270,14 +273,4 @@ fn array(text: &[u8]) -> Option<(u32, u32)> {
     let colon = text.iter().position(|&byte| byte == b':')?;
     let number = |text| field::uint(text, u64::from(u32::MAX)).map(|n| n as u32);
     Some((number(&text[..colon])?, number(&text[colon + 1..])?))
-}
-
-fn curve(text: &[u8]) -> Option<Curve> {
-    let share = |text: &[u8]| field::number(text).filter(|share| (0.0..=1.0).contains(share));
-    match text {
-        b"linear" => Some(Curve::Linear),
-        [b'p', b'o', b'w', b'e', b'r', b':', rest @ ..] => share(rest).map(|alpha| Curve::Power { alpha }),
-        [b'l', b'o', b's', b's', b':', rest @ ..] => share(rest).map(|lambda| Curve::Loss { lambda }),
-        _ => None,
-    }
 }

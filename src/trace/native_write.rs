@@ -5,7 +5,7 @@ use super::tasks;
 use crate::cluster::{Shape, TaskRequest};
 use crate::units::{SimSpan, SimTime};
 use crate::workload::load::spell_models;
-use crate::workload::{Catalog, Curve, Extra, Job, Workload};
+use crate::workload::{Catalog, Curve, Extra, Job, Mixing, Workload};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -166,11 +166,12 @@ fn fill(
         for (column, n) in counts {
             let _ = write!(fields[column], "{n}");
         }
-        let _ = match elastic.curve {
-            Curve::Linear => Ok(()), // the default
-            Curve::Power { alpha } => write!(fields[native::CURVE], "power:{alpha}"),
-            Curve::Loss { lambda } => write!(fields[native::CURVE], "loss:{lambda}"),
-        };
+        if elastic.curve != Curve::Linear {
+            let _ = write!(fields[native::CURVE], "{}", elastic.curve);
+        }
+    }
+    if extra.mixing != Mixing::Slowest {
+        let _ = write!(fields[native::MIXING], "{}", extra.mixing);
     }
     let instants = [
         (native::START_DEADLINE, extra.start_deadline),

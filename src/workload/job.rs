@@ -1,52 +1,8 @@
 //! The job model: what someone submits, split into what a scheduler may know and what only the engine knows.
 
+use super::elastic::{Elasticity, Mixing};
 use crate::ids::{AccountId, ClassId, JobId, ShapeId, UserId};
 use crate::units::{SimSpan, SimTime};
-
-/// How an elastic job's rate grows with its workers.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Curve {
-    /// phi(w) = w.
-    Linear,
-    /// phi(w) = base * (w / base)^alpha.
-    Power {
-        /// The exponent, 0 to 1.
-        alpha: f64,
-    },
-    /// phi(w) = base + lambda * (w - base).
-    Loss {
-        /// What a worker beyond the base yields of a full one, 0 to 1.
-        lambda: f64,
-    },
-}
-
-/// How many workers (tasks of the first group) a job may hold.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Elasticity {
-    /// Workers it starts with at least: the first group's count.
-    pub base: u32,
-    /// Most workers it can use.
-    pub max: u32,
-    /// Workers for which `work` is stated.
-    pub reference: u32,
-    /// How its rate grows.
-    pub curve: Curve,
-}
-
-impl Elasticity {
-    /// Rate at `workers`, relative to the reference size.
-    pub fn rate(&self, workers: u32) -> f64 {
-        self.phi(workers) / self.phi(self.reference)
-    }
-    fn phi(&self, workers: u32) -> f64 {
-        let (w, base) = (f64::from(workers), f64::from(self.base));
-        match self.curve {
-            Curve::Linear => w,
-            Curve::Power { alpha } => base * libm::pow(w / base, alpha),
-            Curve::Loss { lambda } => base + lambda * (w - base),
-        }
-    }
-}
 
 /// What few jobs have.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -57,6 +13,8 @@ pub struct Extra {
     pub array: Option<(u32, u32)>,
     /// How many workers it may hold, if not fixed.
     pub elastic: Option<Elasticity>,
+    /// Whether its gang may lie on GPUs of several models.
+    pub mixing: Mixing,
     /// Start it by then or it is counted as a missed deadline.
     pub start_deadline: Option<SimTime>,
     /// When it started in the recorded history, for fidelity.

@@ -16,11 +16,19 @@ pub fn gpu_time(job: &Job, catalog: &Catalog) -> GpuTime {
     if ENDLESS <= job.work { GpuTime::ZERO } else { catalog.shapes.rows()[job.shape.index()].capacity() * job.work }
 }
 
-/// GPU time of all jobs.
+/// GPU time of all jobs, elastic ones with the workers for which their run time is stated.
 pub fn total_gpu_time(workload: &Workload, catalog: &Catalog) -> GpuTime {
     let capacities: Vec<MilliGpu> = catalog.shapes.rows().iter().map(|shape| shape.capacity()).collect();
     let leaving = workload.jobs.iter().filter(|job| job.work < ENDLESS);
-    leaving.map(|job| capacities[job.shape.index()] * job.work).sum()
+    leaving.map(|job| with_workers(workload, catalog, job, capacities[job.shape.index()]) * job.work).sum()
+}
+
+/// What a job holds with the workers for which its run time is stated. `base`: with those it starts with.
+pub(crate) fn with_workers(workload: &Workload, catalog: &Catalog, job: &Job, base: MilliGpu) -> MilliGpu {
+    let Some(elastic) = workload.extra(job).and_then(|extra| extra.elastic) else { return base };
+    let first = &catalog.shapes.rows()[job.shape.index()].groups[0];
+    let each = first.request.capacity();
+    base.beyond(each * u64::from(first.count)) + each * u64::from(elastic.reference)
 }
 
 /// From the first submission to the last.
@@ -68,7 +76,7 @@ pub fn by_model(workload: &Workload, catalog: &Catalog, nodes: &[NodeSpec]) -> V
             let sum = sums.entry(models).or_default();
             sum.0 += 1;
             if job.work < ENDLESS {
-                sum.1 += capacity * job.work;
+                sum.1 += with_workers(workload, catalog, job, capacity) * job.work;
             }
         }
     }

@@ -5,6 +5,8 @@
 pub mod behave;
 mod class;
 mod copies;
+mod elastic;
+pub mod flags;
 pub mod inflate;
 mod job;
 pub mod load;
@@ -19,7 +21,8 @@ mod synth_knobs;
 mod tables;
 
 pub use class::KnobFault;
-pub use job::{Curve, Elasticity, Extra, Job};
+pub use elastic::{Curve, Elasticity, Mixing, Points};
+pub use job::{Extra, Job};
 pub use shape_select::{rebase, select};
 pub use source::{Arrival, Replay, Source};
 pub use tables::{Catalog, Names, Table, Workload};

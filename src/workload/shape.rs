@@ -28,6 +28,8 @@ pub struct ShapeReport {
     pub load_after: f64,
     /// Factor by which the time between submissions changed.
     pub arrival_factor: f64,
+    /// Factor by which run times changed to set the load.
+    pub runtime_factor: f64,
     /// What there is to say, a sentence each.
     pub notes: Vec<String>,
 }
@@ -47,6 +49,7 @@ pub fn apply(
         before: workload.jobs.len() as u64,
         load_before: load::offered_load(&workload, catalog, capacity),
         arrival_factor: 1.0,
+        runtime_factor: 1.0,
         ..ShapeReport::default()
     };
     let mut workload = keep(shaping, workload, seed, &mut report);
@@ -69,13 +72,18 @@ pub fn apply(
         if now == 0.0 {
             return Err(vec!["`load` cannot be set: the jobs have no GPU time, or all arrive at once".into()]);
         }
-        factor = now / target;
+        if shaping.load_by_runtimes {
+            report.runtime_factor = target / now;
+            workload.jobs.iter_mut().filter(|job| job.work < ENDLESS).for_each(|job| lengthen(job, target / now));
+        } else {
+            factor = now / target;
+        }
     }
     if factor != 1.0 {
         space_out(&mut workload, factor);
         report.arrival_factor = factor;
     }
-    if factor != 1.0 || shaping.runtime_scale != 1.0 {
+    if factor != 1.0 || shaping.runtime_scale != 1.0 || report.runtime_factor != 1.0 {
         let observed = workload.extras.iter_mut().filter(|extra| extra.observed_start.is_some());
         let forgotten = observed.map(|extra| (extra.observed_start, extra.observed_end) = (None, None)).count();
         if 0 < forgotten {
@@ -284,6 +292,14 @@ mod tests {
         let (workload, _) = shaped(&[("arrival_scale", Value::Float(0.5)), ("runtime_scale", Value::Float(2.0))]).unwrap();
         assert_eq!(seconds(&workload, |job| job.submit - SimTime::ZERO)[..3], [0, 25, 50]);
         assert_eq!((workload.jobs[0].work, workload.jobs[0].estimate), (SimSpan::from_secs(200), SimSpan::from_secs(600)));
+    }
+
+    #[test]
+    fn load_is_set_by_run_times_if_asked() {
+        let (workload, report) = shaped(&[("load", Value::Float(0.9)), ("load_by", Value::Text("runtimes".into()))]).unwrap();
+        assert!((report.load_after - 0.9).abs() < 1e-3, "{}", report.load_after);
+        assert_eq!(seconds(&workload, |job| job.submit - SimTime::ZERO)[..3], [0, 50, 100]);
+        assert_eq!(report.arrival_factor, 1.0);
     }
 
     #[test]

@@ -28,8 +28,14 @@ pub const KNOBS: &[Knob] = &[
     Knob::new("arrival_scale", "factor on the time between submissions", SCALE, "1"),
     Knob::optional(
         "load",
-        "compress or stretch arrivals so that GPU time / (span x capacity) is this",
+        "compress or stretch arrivals (or run times: `load_by`) so that GPU time / (span x capacity) is this",
         Kind::Float { min: 0.001, max: 1000.0 },
+    ),
+    Knob::new(
+        "load_by",
+        "what `load` changes: the time between arrivals, or run times",
+        Kind::Choice(&["arrivals", "runtimes"]),
+        "arrivals",
     ),
     Knob::new("runtime_scale", "factor on run times, estimates and time limits", SCALE, "1"),
     Knob::optional(
@@ -113,6 +119,8 @@ pub struct Shaping {
     pub(super) copies: u64,
     pub(super) arrival_scale: f64,
     pub(super) load: Option<f64>,
+    /// Whether the load is set by run times, not by arrivals.
+    pub(super) load_by_runtimes: bool,
     pub(super) runtime_scale: f64,
     pub(super) estimate: Estimate,
     pub(super) min_runtime: Option<SimSpan>,
@@ -147,6 +155,7 @@ impl From<&Knobs> for Shaping {
             copies: knobs.int("copies") as u64,
             arrival_scale: knobs.float("arrival_scale"),
             load: knobs.opt_float("load"),
+            load_by_runtimes: knobs.text("load_by") == "runtimes",
             runtime_scale: knobs.float("runtime_scale"),
             estimate,
             min_runtime: knobs.opt_span("min_runtime"),

@@ -32,6 +32,38 @@ struct Class {
     accounts: Option<Mix<String>>,
 }
 
+/// Jobs that come together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Batches {
+    share: f64,
+    least: u64,
+    most: u64,
+}
+
+impl Batches {
+    /// The first job of the batch that each job belongs to; of one that comes alone, itself.
+    fn leaders(self, seed: u64) -> impl FnMut(u64) -> u64 {
+        // Of the instants at which something arrives, so many bring a batch.
+        let mean = (self.least + self.most) as f64 / 2.0;
+        let starts = self.share / (mean * (1.0 - self.share) + self.share);
+        let (mut leader, mut end) = (0, 0);
+        move |n| {
+            if n < end {
+                return leader;
+            }
+            leader = n;
+            if seed::unit(seed, Purpose::Arrival, BATCHES | n, 0) < starts {
+                let more = (self.most - self.least + 1) as usize;
+                end = n + self.least + seed::index(seed, Purpose::Arrival, BATCHES | n, 1, more) as u64;
+            }
+            leader
+        }
+    }
+}
+
+/// Draws that are not those of gaps.
+const BATCHES: u64 = 1 << 60;
+
 /// A generator, checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Synth {
@@ -39,6 +71,7 @@ pub struct Synth {
     span: SimSpan,
     burst: Option<f64>,
     rhythm: Rhythm,
+    batches: Option<Batches>,
     accounts: Mix<String>,
     users: u32,
     per_task: u8,
@@ -72,6 +105,11 @@ impl Synth {
         if accounts.is_none() {
             fault(None, "accounts", ACCOUNTS);
         }
+        let (least, most) = (knobs.int("batch_min") as u64, knobs.int("batch_max") as u64);
+        if most < least {
+            fault(None, "batch_max", "at least `batch_min`");
+        }
+        let share = knobs.float("batches");
         let defaults = [Knobs::defaults(CLASS_KNOBS)];
         let tables = if classes.is_empty() { &defaults[..] } else { classes };
         let classes: Vec<Option<Class>> =
@@ -86,6 +124,7 @@ impl Synth {
                 span: knobs.span("span"),
                 burst: (knobs.text("arrivals") == "hyperexponential").then(|| knobs.float("burst")),
                 rhythm,
+                batches: (0.0 < share).then_some(Batches { share, least, most }),
                 accounts,
                 users: u32::try_from(knobs.int("users_per_account")).unwrap_or(1),
                 per_task: u8::try_from(knobs.int("max_gpus_per_task")).unwrap_or(8),
@@ -137,13 +176,18 @@ pub fn generate(synth: &Synth, capacity: MilliGpu, seed: u64, catalog: &mut Cata
     let mix = mix.ok_or("no class has a weight")?;
     let mut workload = Workload::default();
     let mut name = String::new();
+    let mut leaders = synth.batches.map(|batches| batches.leaders(seed));
+    let mut firsts: Vec<u32> = Vec::new();
     let mut make = |workload: &mut Workload| -> GpuTime {
         let n = workload.jobs.len() as u64;
-        let known = &known[*mix.pick(seed::unit(seed, Purpose::Request, n, 0))];
-        let (_, gpus) = known.ids.shapes[known.class.gpus_row(seed, n)];
+        let first = leaders.as_mut().map_or(n, |leader| leader(n));
+        let known = &known[*mix.pick(seed::unit(seed, Purpose::Request, first, 0))];
+        let (shape, gpus) = known.ids.shapes[known.class.gpus_row(seed, first)];
         name.clear();
         let _ = write!(name, "j{n}");
-        let job = job(known, synth.users, n, seed, workload.names.push(&name));
+        let mut job = job(known, synth.users, (n, first), seed, workload.names.push(&name));
+        job.shape = shape;
+        firsts.push(first as u32);
         workload.jobs.push(job);
         gpus * job.work
     };
@@ -170,7 +214,8 @@ pub fn generate(synth: &Synth, capacity: MilliGpu, seed: u64, catalog: &mut Cata
         }
     }
     let times = arrivals(workload.jobs.len(), synth.span, synth.burst, &synth.rhythm, seed);
-    for (job, at) in workload.jobs.iter_mut().zip(times) {
+    for (job, &first) in workload.jobs.iter_mut().zip(&firsts) {
+        let at = times[first as usize];
         (job.submit, job.not_before) = (at, at);
     }
     Ok(workload)
@@ -193,8 +238,9 @@ fn look_up<'s>(synth: &'s Synth, catalog: &mut Catalog) -> Result<Vec<Known<'s>>
 }
 
 /// The n-th job, but for its arrival.
-fn job(known: &Known<'_>, users: u32, n: u64, seed: u64, name: u32) -> Job {
-    let account = known.accounts.row(seed::unit(seed, Purpose::Request, n, 2));
-    let user = account * users as usize + seed::index(seed, Purpose::Request, n, 3, users as usize);
+/// `first`: the job that says who submits it.
+fn job(known: &Known<'_>, users: u32, (n, first): (u64, u64), seed: u64, name: u32) -> Job {
+    let account = known.accounts.row(seed::unit(seed, Purpose::Request, first, 2));
+    let user = account * users as usize + seed::index(seed, Purpose::Request, first, 3, users as usize);
     Job { account: known.account_ids[account], user: known.users[user], ..known.class.job(&known.ids, name, seed, n) }
 }

@@ -7,7 +7,7 @@ use schedlab::ids::JobId;
 use schedlab::seed::{Draws, Purpose};
 use schedlab::trace;
 use schedlab::units::{SimSpan, SimTime};
-use schedlab::workload::{Catalog, Curve, Elasticity, Extra, Job, Workload};
+use schedlab::workload::{Catalog, Elasticity, Extra, Job, Mixing, Workload};
 
 proptest! {
     /// The order of columns and, ties apart, of rows does not matter.
@@ -139,8 +139,9 @@ fn any_workload(seed: u64, n: usize, catalog: &mut Catalog) -> Workload {
                 base,
                 max: base + maybe(5) as u32,
                 reference: 1 + maybe(9) as u32,
-                curve: [Curve::Linear, Curve::Power { alpha: 0.8 }, Curve::Loss { lambda: 1.0 / 3.0 }][maybe(3)],
+                curve: ["linear", "power:0.8", "loss:0.25", "table:1=1 3=2.5"][maybe(4)].parse().expect("a curve"),
             }),
+            mixing: [Mixing::Slowest, Mixing::Never, Mixing::At(0.7)][maybe(3)],
             start_deadline: later(&mut maybe),
             observed_start: later(&mut maybe),
             observed_end: later(&mut maybe),

@@ -539,7 +539,12 @@ fn jobs_that_ran_before_the_origin_run_on() {
 #[test]
 fn shares_and_demand_change_as_scheduled_and_a_cut_ends_the_run() {
     let mut bench = Bench::new(1, 1).jobs("A at 0: 1 gpus 9 s").engine(|engine| engine.until = Some(at(5)));
-    let sample = |seconds, gpus| DemandSample { at: at(seconds), pool: PoolId(0), need: MilliGpu::from_gpus(gpus) };
+    let sample = |seconds, gpus| DemandSample {
+        at: at(seconds),
+        pool: PoolId(0),
+        need: MilliGpu::from_gpus(gpus),
+        forecast: MilliGpu::ZERO,
+    };
     bench.cluster.demand = vec![sample(1, 3), sample(2, 1)];
     let mut case = bench.case();
     case.share_changes = vec![ShareChange { at: at(3), account: AccountId(0), share: 0.25 }];

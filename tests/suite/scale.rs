@@ -26,9 +26,6 @@ fn add(bench: &mut Bench, at: u64, (base, max, reference, gpus): (u32, u32, u32,
     let mut job = Job::new(name, SimTime::from_secs(at), shape, SimSpan::from_secs(work));
     job.extra = bench.workload.extras.len() as u32;
     bench.workload.extras.push(Extra { elastic: Some(Elasticity { base, max, reference, curve }), ..Extra::default() });
-    // What a scheduler is told is the time at base.
-    let elastic = Elasticity { base, max, reference, curve };
-    job.estimate = SimSpan::from_secs((work as f64 / elastic.rate(base)).ceil() as u64);
     bench.workload.jobs.push(job);
 }
 

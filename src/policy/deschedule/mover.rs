@@ -8,7 +8,7 @@ use crate::engine::{Case, Move, Status, View};
 use crate::fragment::{Gauge, TypicalBy};
 use crate::ids::{JobId, NodeId};
 use crate::policy::context::{Context, Phase, Turn};
-use crate::policy::gang::gang;
+use crate::policy::gang::{Terms, gang};
 use crate::policy::pass::Pass;
 use crate::registry::Knobs;
 use crate::units::{SimSpan, SimTime};
@@ -192,7 +192,9 @@ impl Moving<'_, '_, '_> {
     fn place(&mut self, pod: &Pod) -> Option<Slot> {
         let context = &mut *self.pass.context;
         context.slots.clear();
-        let found = gang(self.pass.view, pod.job, &mut context.draft, None, self.pass.place, &mut context.slots);
+        let bounds = context.bounds(self.pass.view.job(pod.job));
+        let terms = Terms { view: self.pass.view, job: pod.job, bounds, lent: &context.lent };
+        let found = gang(terms, &mut context.draft, None, self.pass.place, &mut context.slots);
         let to = if found { context.slots.first().copied() } else { None };
         let Some(to) = to.map(|to| Slot { task: pod.slot.task, ..to }) else {
             return self.try_take(pod).then_some(pod.slot);

@@ -187,7 +187,7 @@ impl Contract {
             if !it.unallocated && !case.still_legal(&mut taken, it.job, it.row) {
                 continue;
             }
-            self.tally.change(view, draft, shape, it.job, view.job(it.job).slots(), 1);
+            self.tally.change(view, draft, shape, it.job, room.held(it.job), 1);
             self.chosen.push(it.job);
             enough = self.tally.is_enough();
         }
@@ -197,11 +197,11 @@ impl Contract {
         // Trim: the least eligible first.
         for at in (0..self.chosen.len()).rev() {
             let victim = self.chosen[at];
-            self.tally.change(view, draft, shape, victim, view.job(victim).slots(), -1);
+            self.tally.change(view, draft, shape, victim, room.held(victim), -1);
             if self.tally.is_enough() {
                 self.chosen.remove(at);
             } else {
-                self.tally.change(view, draft, shape, victim, view.job(victim).slots(), 1);
+                self.tally.change(view, draft, shape, victim, room.held(victim), 1);
             }
         }
         self.all_legal(case)
@@ -355,8 +355,8 @@ impl Evict for Contract {
             if self.candidates.is_empty() {
                 continue;
             }
-            // Counting never promises too little where all GPUs are held whole, so whom it needs is needed. Beside a reservation, or
-            // for several groups, it may promise too much.
+            // Counting never promises too little where all GPUs are held whole, so whom it needs is needed. Beside a reservation, for
+            // several groups, or within bounds, it may promise too much.
             let done = if !self.exact {
                 self.one_by_one(room, job, &case)
             } else if !self.choose(room, job, &case) {
@@ -364,7 +364,7 @@ impl Evict for Contract {
             } else if room.evict_chosen(job, &self.chosen) {
                 true
             } else {
-                !(whole && room.shadow.is_none()) && self.one_by_one(room, job, &case)
+                !(whole && room.shadow.is_none() && room.bounds.is_none()) && self.one_by_one(room, job, &case)
             };
             if done {
                 self.record(room, &case);

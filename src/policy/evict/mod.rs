@@ -8,7 +8,7 @@ mod tally;
 mod yarn;
 
 use super::context::{Context, Running, Turn};
-use super::gang::gang;
+use super::gang::{Bounds, Terms, gang};
 use super::order::Order;
 use super::place::Place;
 use super::plan::Shadow;
@@ -19,6 +19,7 @@ use crate::facts::{Fact, Weighing};
 use crate::ids::{JobId, NodeId};
 use crate::registry::{Entry, Knobs};
 use crate::units::{SimSpan, SimTime};
+use std::collections::BTreeMap;
 
 /// Makes an eviction rule from its knobs for one case.
 pub type Build = fn(&Knobs, &Case) -> Box<dyn Evict>;
@@ -92,6 +93,8 @@ fn leave_at_once(
 pub struct Room<'a, 'v> {
     /// The state of the world.
     pub view: &'a View<'v>,
+    /// The bounds set to the newcomer.
+    pub bounds: Bounds,
     /// The cluster as it would be.
     pub draft: &'a mut Cluster,
     /// Where the newcomer would go.
@@ -100,6 +103,10 @@ pub struct Room<'a, 'v> {
     pub order: &'a dyn Order,
     /// Running jobs by estimated end.
     pub running: &'a Sorted<Running>,
+    /// What those hold on the draft, where that is not what they hold.
+    pub reshaped: &'a BTreeMap<JobId, Vec<Slot>>,
+    /// GPUs by node that are free only because whoever holds them can spare them.
+    pub lent: &'a BTreeMap<NodeId, u64>,
     /// The newcomer's slots.
     pub slots: &'a mut Vec<Slot>,
     /// Who leaves.
@@ -181,7 +188,8 @@ impl Room<'_, '_> {
         false
     }
     fn place_newcomer(&mut self, job: JobId) -> bool {
-        gang(self.view, job, self.draft, self.shadow.as_deref_mut(), self.place, self.slots)
+        let terms = Terms { view: self.view, job, bounds: self.bounds, lent: self.lent };
+        gang(terms, self.draft, self.shadow.as_deref_mut(), self.place, self.slots)
     }
     fn unplace(&mut self, job: JobId) {
         let shape = self.view.job(job).shape();
@@ -193,15 +201,19 @@ impl Room<'_, '_> {
             }
         }
     }
+    /// What a running job holds on the draft.
+    pub fn held(&self, job: JobId) -> &[Slot] {
+        self.reshaped.get(&job).map_or_else(|| self.view.job(job).slots(), Vec::as_slice)
+    }
     fn give(&mut self, victim: JobId) {
-        let it = self.view.job(victim);
-        for slot in it.slots() {
+        let held = self.reshaped.get(&victim).map_or_else(|| self.view.job(victim).slots(), Vec::as_slice);
+        for slot in held {
             self.draft.give(slot, self.view.request(victim, slot));
         }
     }
     fn take(&mut self, victim: JobId) {
-        let it = self.view.job(victim);
-        for slot in it.slots() {
+        let held = self.reshaped.get(&victim).map_or_else(|| self.view.job(victim).slots(), Vec::as_slice);
+        for slot in held {
             let taken = self.draft.take(slot, self.view.request(victim, slot));
             assert!(taken, "what a trial gave back is free again");
         }

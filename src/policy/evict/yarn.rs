@@ -98,7 +98,7 @@ impl Yarn {
         let minimums = self.minimums.get_or_insert_with(|| Minimums::new(standing, self.min_gpus));
         self.fair.clear();
         self.fair.resize(rows, 0.0);
-        self.fair[ROOT as usize] = view.cluster().spec().capacity().as_gpus_f64();
+        self.fair[ROOT as usize] = view.cluster().spec().own_capacity().as_gpus_f64();
         let mut below: Vec<Vec<Row>> = vec![Vec::new(); rows];
         let mut by_depth: Vec<Row> = (0..rows as Row).collect();
         by_depth.sort_by_key(|&row| (standing.depth(row), row));

@@ -37,7 +37,7 @@ pub const ENTRY: Entry<Build> = Entry {
     provides: &[],
     timed: true,
     build: |knobs, case| {
-        let capacity = case.cluster.capacity().as_milli() as f64;
+        let capacity = case.cluster.own_capacity().as_milli() as f64;
         let from = libm::ceil(capacity * knobs.float("reserve_from")) as u64;
         Box::new(Contract {
             from: MilliGpu::from_milli(from),

@@ -133,7 +133,7 @@ fn backfill_fresh(
     while let Some(head_of_fresh) = pass.best_of(tier, fresh) {
         let job = head_of_fresh.queued;
         fresh.retain(|it| it.queued.key.job != job.key.job);
-        if pass.context.is_full_for(pass.view.job(job.key.job).shape_id()) {
+        if pass.context.is_full_for(pass.context.kind(pass.view.job(job.key.job))) {
             continue;
         }
         if !built {
@@ -162,13 +162,13 @@ fn backfill_all(
         let (shapes, extra) = (pass.view.shapes(), reservation.extra);
         let within = reservation.at.since(pass.view.now()).beyond(startup).as_millis();
         let bound = |context: &Context, bucket: &Bucket| {
-            if context.is_full_for(bucket.shape) {
+            if context.is_full_for(bucket.kind) {
                 return None;
             }
             if !counted || reservation.at == SimTime::NEVER {
                 return Some(u64::MAX);
             }
-            let gpus = u64::from(shapes[bucket.shape.index()].gpus());
+            let gpus = u64::from(shapes[bucket.kind.shape.index()].gpus());
             if idle < gpus {
                 None
             } else if gpus <= extra {

@@ -62,10 +62,10 @@ fn beyond(pass: &mut Pass<'_, '_>, tier: Tier, profile: &Profile) -> Option<(u32
     let startup = pass.view.startup();
     let shapes = pass.view.shapes();
     pass.first(tier, |context, bucket| {
-        if context.is_full_for(bucket.shape) {
+        if context.is_full_for(bucket.kind) {
             return None;
         }
-        let gpus = shapes[bucket.shape.index()].gpus();
+        let gpus = shapes[bucket.kind.shape.index()].gpus();
         match profile.free_for(gpus) {
             Some(span) if span.as_millis() == 0 => None,
             Some(span) => Some(span.beyond(startup).as_millis()),

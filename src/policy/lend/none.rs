@@ -2,6 +2,7 @@
 
 use super::{Build, Lend};
 use crate::engine::{Decisions, View};
+use crate::ids::JobId;
 use crate::policy::context::Context;
 use crate::registry::Entry;
 
@@ -20,5 +21,7 @@ pub const ENTRY: Entry<Build> = Entry {
 struct Nothing;
 
 impl Lend for Nothing {
-    fn propose(&mut self, _view: &View<'_>, _context: &mut Context, _out: &mut Decisions) {}
+    fn propose(&mut self, _view: &View<'_>, _context: &mut Context, _out: &mut Decisions) -> Vec<JobId> {
+        Vec::new()
+    }
 }

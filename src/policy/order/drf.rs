@@ -27,7 +27,7 @@ pub const ENTRY: Entry<Build> = Entry {
     timed: false,
     build: |_knobs, case| {
         let capacity = [
-            case.cluster.capacity().as_milli() as f64,
+            case.cluster.own_capacity().as_milli() as f64,
             case.cluster.nodes.iter().map(|node| node.cpu_milli as f64).sum(),
             case.cluster.nodes.iter().map(|node| node.memory_mib as f64).sum(),
         ];

@@ -146,7 +146,7 @@ impl Kai {
         let now = view.now();
         self.tree.follow(standing, standing.len());
         usage(standing, now, &mut self.usage);
-        let capacity = view.cluster().spec().capacity();
+        let capacity = view.cluster().spec().own_capacity();
         let could = (capacity * standing.kernel().span(now)).as_raw() as f64;
         let gpus = capacity.as_gpus_f64();
         self.fair.clear();

@@ -31,7 +31,7 @@ pub const ENTRY: Entry<Build> = Entry {
             held: Vec::new(),
             running: BTreeMap::new(),
         };
-        monopoly.deal(case.cluster.capacity());
+        monopoly.deal(case.cluster.own_capacity());
         Box::new(monopoly)
     },
 };
@@ -89,7 +89,7 @@ impl Order for Monopoly {
         let changed = self.shares.stale;
         self.shares.begin(view);
         if changed {
-            self.deal(view.cluster().spec().capacity());
+            self.deal(view.cluster().spec().own_capacity());
         }
         changed
     }

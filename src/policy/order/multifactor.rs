@@ -150,7 +150,7 @@ impl Multifactor {
 
 impl Rule for Multifactor {
     fn best(&mut self, standing: &mut Standing, view: &View<'_>, heads: &[Head]) -> usize {
-        let capacity = view.cluster().spec().capacity().as_milli() as f64;
+        let capacity = view.cluster().spec().own_capacity().as_milli() as f64;
         let now = view.now();
         let mut best: Option<(f64, usize)> = None;
         for (at, head) in heads.iter().enumerate() {

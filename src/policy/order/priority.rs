@@ -45,7 +45,7 @@ pub const ENTRY: Entry<Build> = Entry {
             protected: Vec::new(),
             running: BTreeMap::new(),
         };
-        priority.set_limits(&case.accounts, case.cluster.capacity());
+        priority.set_limits(&case.accounts, case.cluster.own_capacity());
         Box::new(priority)
     },
 };
@@ -102,7 +102,7 @@ impl Order for Priority {
     fn begin(&mut self, view: &View<'_>) -> bool {
         let changed = std::mem::take(&mut self.stale);
         if changed {
-            self.set_limits(view.accounts(), view.cluster().spec().capacity());
+            self.set_limits(view.accounts(), view.cluster().spec().own_capacity());
         }
         changed
     }

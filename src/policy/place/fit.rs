@@ -58,17 +58,24 @@ impl Fit {
     }
 }
 
-impl Place for Fit {
-    fn find(&mut self, ask: &Ask<'_>) -> Option<(NodeId, u64)> {
+impl Fit {
+    /// As [`Place::find`], among nodes of which `among` holds.
+    pub(super) fn find_among(&mut self, ask: &Ask<'_>, among: impl Fn(NodeId) -> bool) -> Option<(NodeId, u64)> {
         let node = if self.scan {
             self.visits += ask.cluster.len() as u64;
-            let nodes = (0..ask.cluster.len()).map(NodeId::from_index).filter(|&node| ask.accepts(node));
+            let nodes = (0..ask.cluster.len()).map(NodeId::from_index).filter(|&node| among(node) && ask.accepts(node));
             nodes.min_by_key(|&node| self.rank(ask, node))
         } else {
             self.index.sync(ask.cluster);
-            self.index.find(ask.request, self.preference, |node| ask.accepts(node))
+            self.index.find(ask.request, self.preference, |node| among(node) && ask.accepts(node))
         }?;
         Some((node, self.gpus(ask, node)))
+    }
+}
+
+impl Place for Fit {
+    fn find(&mut self, ask: &Ask<'_>) -> Option<(NodeId, u64)> {
+        self.find_among(ask, |_| true)
     }
     fn has_room(&mut self, cluster: &Cluster, group: &TaskGroup) -> bool {
         if self.scan {

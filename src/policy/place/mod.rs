@@ -10,14 +10,14 @@ mod weigh;
 
 use super::Choice;
 use super::context::Turn;
-use crate::cluster::Slot;
-use crate::cluster::{Cluster, TaskGroup, TaskRequest, lowest};
+use crate::cluster::{Class, Cluster, Slot, TaskGroup, TaskRequest, lowest};
 use crate::engine::{Case, View};
 use crate::facts::Fact;
 use crate::ids::{JobId, NodeId};
 use crate::registry::{Entry, Kind, Knob, Knobs};
 use crate::seed::{self, Purpose};
 use crate::units::SimTime;
+use std::collections::BTreeMap;
 
 /// Makes a placement from its knobs for one case.
 pub type Build = fn(&Knobs, &Case) -> Box<dyn Place>;
@@ -46,7 +46,7 @@ macro_rules! places {
 const WEIGHT: Kind = Kind::Float { min: 0.0, max: 1e6 };
 
 places! {
-    plain: first_fit best_fit worst_fit random blend fa gfgd gfgd_x,
+    plain: first_fit best_fit worst_fit random blend fa gfgd gfgd_x bfd naive,
     scored: kube_best_fit dot_product gpu_packing gpu_clustering fgd pwr
 }
 
@@ -68,12 +68,16 @@ pub struct Ask<'a> {
     pub job: JobId,
     /// Which of its tasks.
     pub task: u32,
+    /// Whether it is for the base of the job, or a worker that it can do without.
+    pub class: Class,
     /// What the task asks for.
     pub request: &'a TaskRequest,
     /// The cluster as it would be.
     pub cluster: &'a Cluster,
     /// Where it must fit, too: what stays free beside a reservation.
     pub shadow: Option<&'a Cluster>,
+    /// GPUs by node that are free only because whoever holds them can spare them; `None`: none are.
+    pub lent: Option<&'a BTreeMap<NodeId, u64>>,
     /// When it should end, if windows lie ahead; else never.
     pub ends: SimTime,
 }
@@ -101,9 +105,16 @@ impl Ask<'_> {
             self.shadow.map_or(u64::MAX, |shadow| shadow.usable(node, self.request)) & self.cluster.usable(node, self.request);
         if both.count_ones() < u32::from(self.request.gpus) { 0 } else { both }
     }
-    /// The lowest usable GPUs of a node, as many as are asked for.
+    /// The lowest usable GPUs of a node, as many as are asked for; those that someone would have to spare come last.
     pub fn lowest_gpus(&self, node: NodeId) -> u64 {
-        lowest(self.usable(node), self.request.gpus)
+        let usable = self.usable(node);
+        let own = usable & !self.lent_on(node);
+        let few = u32::from(self.request.gpus).saturating_sub(own.count_ones());
+        if few == 0 { lowest(own, self.request.gpus) } else { own | lowest(usable & !own, few as u8) }
+    }
+    /// GPUs of a node that are free only because whoever holds them can spare them.
+    pub fn lent_on(&self, node: NodeId) -> u64 {
+        self.lent.and_then(|lent| lent.get(&node)).copied().unwrap_or(0)
     }
 }
 
@@ -114,6 +125,10 @@ pub trait Place: Send {
     /// Whether the tasks of a group may all fit; `false` only if they surely do not.
     fn has_room(&mut self, _cluster: &Cluster, _group: &TaskGroup) -> bool {
         true
+    }
+    /// Whether a gang that must lie on one model tries the slowest first, not the fastest.
+    fn prefers_slow(&self, _view: &View<'_>, _job: JobId) -> bool {
+        false
     }
     /// Hears that a job started, stopped, or holds something else, in fact or by a proposal of this pass; and what it then holds.
     fn turned(&mut self, _view: &View<'_>, _turn: Turn, _slots: &[Slot]) {}

@@ -9,6 +9,7 @@ use crate::cluster::{Slot, TaskRequest};
 use crate::engine::View;
 use crate::ids::{JobId, NodeId};
 use crate::policy::context::Context;
+use crate::policy::gang::{Bounds, Loan};
 use crate::units::{SimSpan, SimTime};
 
 /// What is free on a node from an instant on.
@@ -21,6 +22,7 @@ struct Step {
 /// The profile. Nodes in `NodeId` order; an empty list is a closed node.
 pub struct NodeProfile {
     nodes: Vec<Vec<Step>>,
+    loan: Option<Loan>,
 }
 
 impl NodeProfile {
@@ -31,7 +33,7 @@ impl NodeProfile {
             let free = Free::of(draft, NodeId::from_index(node));
             free.map_or_else(Vec::new, |free| vec![Step { at: view.now(), free }])
         };
-        let mut profile = NodeProfile { nodes: (0..draft.len()).map(free_on).collect() };
+        let mut profile = NodeProfile { nodes: (0..draft.len()).map(free_on).collect(), loan: context.loan };
         for running in context.running.iter().take_while(|running| running.ends != SimTime::NEVER) {
             for slot in context.slots_of(view, running.job) {
                 let request = view.request(running.job, slot);
@@ -84,10 +86,28 @@ impl NodeProfile {
     }
     /// The nodes for a gang over [at, at + span), lowest first, if it fits.
     fn fit(&self, view: &View<'_>, job: JobId, at: SimTime, span: SimSpan) -> Option<Vec<Use>> {
+        let bounds = Bounds::of(view.job(job), self.loan);
+        if !bounds.apart {
+            return self.fit_within(view, job, |request| bounds.narrow(request, None), at, span);
+        }
+        bounds
+            .models(view.cluster())
+            .into_iter()
+            .find_map(|model| self.fit_within(view, job, |request| bounds.narrow(request, model), at, span))
+    }
+    /// The same, with requests made narrower.
+    fn fit_within(
+        &self,
+        view: &View<'_>,
+        job: JobId,
+        narrow: impl Fn(&TaskRequest) -> TaskRequest,
+        at: SimTime,
+        span: SimSpan,
+    ) -> Option<Vec<Use>> {
         let mut uses: Vec<Use> = Vec::new();
         let shape = view.job(job).shape();
         for (group, tasks) in shape.groups.iter().enumerate() {
-            let request = &tasks.request;
+            let request = &narrow(&tasks.request);
             let mut wanted = i64::from(tasks.count);
             for node in (0..self.nodes.len()).map(NodeId::from_index) {
                 if wanted == 0 {

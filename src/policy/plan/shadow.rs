@@ -7,6 +7,7 @@ use crate::cluster::{Buckets, Class, Cluster, Preference, Slot, TaskRequest, bit
 use crate::engine::View;
 use crate::ids::{JobId, NodeId};
 use crate::policy::context::{Context, Running};
+use crate::policy::gang::Bounds;
 use crate::units::SimTime;
 
 /// When the head should start.
@@ -26,6 +27,8 @@ pub struct Shadow {
     seen: u64,
     touched: Vec<NodeId>,
     idle: Buckets,
+    /// The bounds set to the head.
+    bounds: Bounds,
     /// Slots of the head being placed, kept as a buffer.
     slots: Vec<Slot>,
 }
@@ -107,6 +110,7 @@ impl Shadow {
         releases: impl Iterator<Item = Running>,
     ) -> Reservation {
         self.sync(&context.draft);
+        self.bounds = context.bounds(view.job(head));
         let mut at: Option<SimTime> = None;
         for running in releases.take_while(|running| running.ends != SimTime::NEVER) {
             let ends = running.ends.max(view.now());
@@ -189,13 +193,31 @@ impl Shadow {
     }
     /// Places a gang on the shadow and leaves it taken. `now`: the cluster whose free GPUs are to be spared.
     fn place_gang(&mut self, view: &View<'_>, head: JobId, now: Option<&Cluster>, slots: &mut Vec<Slot>) -> bool {
+        let bounds = self.bounds;
+        if !bounds.apart {
+            return self.place_on(view, head, |request| bounds.narrow(request, None), now, slots);
+        }
+        bounds
+            .models(view.cluster())
+            .into_iter()
+            .any(|model| self.place_on(view, head, |request| bounds.narrow(request, model), now, slots))
+    }
+    /// The same, with requests made narrower.
+    fn place_on(
+        &mut self,
+        view: &View<'_>,
+        head: JobId,
+        narrow: impl Fn(&TaskRequest) -> TaskRequest,
+        now: Option<&Cluster>,
+        slots: &mut Vec<Slot>,
+    ) -> bool {
         let shape = view.job(head).shape();
         let mut task = 0;
         for (at, group) in shape.groups.iter().enumerate() {
             for _ in 0..group.count {
                 let Some(cluster) = &mut self.cluster else { return false };
                 self.index.sync(cluster);
-                let request = &group.request;
+                let request = &narrow(&group.request);
                 let busy_now = |node: NodeId| now.is_none_or(|now| !now.fits(node, request));
                 let spared = self.index.find(request, Preference::Tightest, |node| cluster.fits(node, request) && busy_now(node));
                 let found = match spared {

@@ -1,7 +1,8 @@
 //! `afs`: one worker at a time to the job on top: of two, the one with more GPUs only if a further worker yields it relatively more.
 
 use super::Build;
-use super::grow::{Grow, Grown, Rule};
+use super::grow::{Grow, Rule};
+use super::grown::Grown;
 use crate::registry::Entry;
 use crate::units::SimSpan;
 
@@ -38,7 +39,7 @@ impl Rule for Afs {
 
 /// Which of two jobs the next worker goes to.
 fn above(jobs: &[Grown], workers: &[u32], first: usize, second: usize) -> usize {
-    let held = |at: usize| (jobs[at].elastic.base + workers[at]) * jobs[at].gpus;
+    let held = |at: usize| jobs[at].gpus_sure() + workers[at] * jobs[at].gpus;
     let (few, many) = if held(second) < held(first) { (second, first) } else { (first, second) };
     let rate = |at: usize, more: u32| jobs[at].rate(workers[at] + more);
     let gain = |at: usize| rate(at, 1) - rate(at, 0);

@@ -1,7 +1,8 @@
 //! `gandiva`: while nobody waits, elastic jobs grow by one worker each in turn; as soon as anyone does, they are back at their base.
 
 use super::Build;
-use super::grow::{Grow, Grown, Rule};
+use super::grow::{Grow, Rule};
+use super::grown::Grown;
 use crate::registry::Entry;
 use crate::units::SimSpan;
 

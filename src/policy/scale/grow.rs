@@ -1,59 +1,33 @@
 //! Growing and shrinking elastic jobs to what a rule says, so that each rule is only its own division of GPUs.
 //!
-//! Those who wait come first: while anyone does, the draft is without flexible workers when the fill looks at it, and only what is left then is
-//! divided again. Who keeps workers keeps them where they are; removals are proposed ahead of the starts that need the room.
+//! Those who wait come first: while anyone does, the draft is without flexible workers when the other stages look at it, and only what is left
+//! then is divided again. Who keeps workers keeps them where they are; removals are proposed ahead of the starts that need the room.
 //!
-//! With a stage that looks at what running jobs hold (a fill that plans, one that evicts or moves), jobs grow only in a pass in which nothing
-//! else changes and nobody waits, and shrink to their base when anyone waits: who is evicted or planned for and who shrinks is then never
-//! decided in the same pass.
+//! GPUs of several models are divided one model after the other, the slowest first (our choice, with loaned servers in mind: what only
+//! flexible workers hold there is given back without harm).
 
 use super::Scale;
+use super::grown::{Grown, Paced};
 use crate::cluster::{Class, Slot};
-use crate::engine::{Status, View};
+use crate::engine::{JobView, Status, View};
 use crate::facts::Fact;
-use crate::ids::JobId;
-use crate::policy::context::ends_after;
+use crate::ids::{JobId, ModelId, NodeId};
+use crate::policy::context::{Phase, ends_after};
 use crate::policy::pass::Pass;
 use crate::policy::place::Ask;
 use crate::units::{SimSpan, SimTime};
-use crate::workload::Elasticity;
+use crate::workload::Mixing;
 use std::collections::BTreeSet;
-
-/// A running elastic job, as a rule sees it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Grown {
-    /// How many workers it may hold, and what they yield.
-    pub(super) elastic: Elasticity,
-    /// GPUs of a worker.
-    pub(super) gpus: u32,
-    /// Workers beyond the base that it holds.
-    pub(super) flexible: u32,
-    /// Estimated time left with the workers it holds; `None` if nothing is known.
-    pub(super) left: Option<SimSpan>,
-}
-
-impl Grown {
-    /// Most workers beyond the base.
-    pub(super) fn most(&self) -> u32 {
-        self.elastic.max - self.elastic.base
-    }
-    /// Estimated milliseconds left with so many workers beyond the base; `None` if nothing is known.
-    pub(super) fn left_with(&self, flexible: u32) -> Option<u64> {
-        let rate = |flexible: u32| self.elastic.rate(self.elastic.base + flexible);
-        let left = self.left?.as_millis() as f64;
-        Some(libm::round(left * rate(self.flexible) / rate(flexible)) as u64)
-    }
-    /// What it gets done in a millisecond with so many workers beyond the base.
-    pub(super) fn rate(&self, flexible: u32) -> f64 {
-        self.elastic.rate(self.elastic.base + flexible)
-    }
-}
 
 /// How GPUs are divided.
 pub(super) trait Rule: Send {
-    /// Workers beyond the base of each job, in order of submission, of `capacity` free GPUs. `waits`: whether anyone still waits; `pause`: what
-    /// a change costs a job.
+    /// Workers of each job beyond those it has for sure, in order of submission, of `capacity` free GPUs. `waits`: whether anyone still
+    /// waits; `pause`: what a change costs a job.
     fn divide(&mut self, jobs: &[Grown], capacity: u32, waits: bool, pause: SimSpan) -> Vec<u32>;
+    /// Whether GPUs of all models are divided as one, each worth its speed.
+    fn takes_all_as_one(&self) -> bool {
+        false
+    }
 }
 
 /// Divides by a rule.
@@ -63,32 +37,55 @@ pub(super) struct Grow {
     started: Vec<JobId>,
     /// Elastic jobs that run, in order of submission.
     jobs: BTreeSet<JobId>,
-    /// Whether the draft is without flexible workers, and where removals go.
-    lifted: bool,
+    /// Where removals go.
     mark: usize,
+    /// The cluster as it was when flexible workers were last taken off the draft.
+    version: Option<u64>,
+}
+
+/// GPUs that are divided together: those of one model, or all.
+#[derive(Clone, Copy, Debug)]
+struct Ground {
+    model: Option<ModelId>,
+    speed: f64,
+    capacity: u32,
+}
+
+/// A job and what becomes of it in this pass.
+struct Plan {
+    job: JobId,
+    /// Flexible workers that it holds when the pass begins.
+    held: Vec<Slot>,
+    kept: Vec<Slot>,
+    added: Vec<Slot>,
+    /// Workers that it has so far.
+    sure: Paced,
+    now: Paced,
 }
 
 impl Grow {
     pub(super) fn boxed(rule: impl Rule + 'static) -> Box<dyn Scale> {
-        Box::new(Grow { rule: Box::new(rule), started: Vec::new(), jobs: BTreeSet::new(), lifted: false, mark: 0 })
+        let (started, jobs) = (Vec::new(), BTreeSet::new());
+        Box::new(Grow { rule: Box::new(rule), started, jobs, mark: 0, version: None })
     }
-    fn flexible<'a>(view: &View<'a>, job: JobId) -> impl Iterator<Item = &'a Slot> + 'a {
-        view.job(job).slots().iter().filter(|slot| slot.class == Class::Flexible)
-    }
-    /// Takes all flexible workers off the draft.
-    fn lift(&mut self, pass: &mut Pass<'_, '_>) {
-        for &job in &self.jobs {
-            for slot in Grow::flexible(pass.view, job) {
-                pass.context.draft.give(slot, pass.view.request(job, slot));
-                pass.context.touch(slot.node);
-            }
-        }
-        self.lifted = true;
-    }
-    /// One more place for a worker of the job, taken on the draft.
-    fn place(pass: &mut Pass<'_, '_>, job: JobId, task: u32, ends: SimTime) -> Option<Slot> {
-        let request = pass.view.job(job).shape().groups[0].request;
-        let ask = Ask { view: pass.view, job, task, request: &request, cluster: &pass.context.draft, shadow: None, ends };
+    /// One more place for a worker of the job on GPUs of the ground, taken on the draft.
+    fn place(pass: &mut Pass<'_, '_>, plan: &Plan, ground: &Ground, task: u32, ends: SimTime) -> Option<Slot> {
+        let it = pass.view.job(plan.job);
+        let request = it.shape().groups[0].request;
+        let home = (it.mixing() == Mixing::Never).then(|| model_of(pass.view, it)).flatten();
+        let request = ground.model.or(home).map_or(request, |model| request.on_model(model));
+        let cluster = &pass.context.draft;
+        let ask = Ask {
+            view: pass.view,
+            job: plan.job,
+            task,
+            class: Class::Flexible,
+            request: &request,
+            cluster,
+            shadow: None,
+            lent: Some(pass.context.lent()),
+            ends,
+        };
         let (node, gpus) = pass.place.find(&ask)?;
         let milli = if request.gpus == 0 { 0 } else { request.milli };
         let slot = Slot { gpus, node, task, milli, group: 0, class: Class::Flexible };
@@ -97,6 +94,153 @@ impl Grow {
         pass.context.touch(node);
         Some(slot)
     }
+    /// What GPUs there are to divide, slowest first.
+    fn grounds(&self, pass: &Pass<'_, '_>, plans: &[Plan]) -> Vec<Ground> {
+        let draft = &pass.context.draft;
+        let pools = plans.iter().fold(0, |set, plan| set | pass.view.job(plan.job).shape().groups[0].request.pools.0);
+        let models = &draft.spec().models;
+        let mut idle = vec![0_u32; models.len()];
+        for node in draft.nodes().iter().filter(|node| node.is_open() && pools >> node.pool.0 & 1 == 1) {
+            idle[node.model.index()] += node.idle.count_ones();
+        }
+        let ground =
+            |(row, &capacity): (usize, &u32)| Ground { model: Some(ModelId(row as u16)), speed: models[row].speed, capacity };
+        let mut grounds: Vec<Ground> = idle.iter().enumerate().map(ground).filter(|it| 0 < it.capacity).collect();
+        grounds.sort_by(|a, b| a.speed.total_cmp(&b.speed));
+        if self.rule.takes_all_as_one() && 1 < grounds.len() {
+            let worth: f64 = grounds.iter().map(|it| libm::floor(it.speed * f64::from(it.capacity))).sum();
+            return vec![Ground { model: None, speed: 1.0, capacity: worth as u32 }];
+        }
+        grounds
+    }
+    /// Keeps and adds workers on one ground.
+    fn divide(&mut self, pass: &mut Pass<'_, '_>, ground: &Ground, plans: &mut [Plan]) {
+        let view = pass.view;
+        let rows: Vec<usize> = (0..plans.len()).filter(|&row| may_grow(view, &plans[row], ground)).collect();
+        let on = |draft: &crate::cluster::Cluster, node: NodeId| ground.model.is_none_or(|model| draft.node(node).model == model);
+        let grown = |&row: &usize| {
+            let plan = &plans[row];
+            let it = view.job(plan.job);
+            let known = it.estimated_end() != SimTime::NEVER;
+            let elastic = it.elasticity()?;
+            let held = plan.held.iter().filter(|slot| on(&pass.context.draft, slot.node)).count() as u32;
+            Some(Grown {
+                elastic,
+                mixing: it.mixing(),
+                gpus: gpus_of(it).max(1),
+                sure: plan.sure,
+                flexible: held.min(elastic.max - plan.sure.workers),
+                speed: ground.speed,
+                rate_now: plan.now.rate(&elastic, it.mixing()),
+                left: known.then(|| it.estimated_end().since(view.now()).max(SimSpan::from_millis(1000))),
+            })
+        };
+        let seen: Vec<Grown> = rows.iter().filter_map(grown).collect();
+        let waits = !pass.context.queue.is_empty();
+        let targets = self.rule.divide(&seen, ground.capacity, waits, view.scale_pause());
+        // First everyone keeps what they may, then they grow.
+        for (&row, &target) in rows.iter().zip(&targets) {
+            let plan = &mut plans[row];
+            let goal = plan.goal(target);
+            for slot in &plan.held {
+                let wants = ((plan.kept.len() + plan.added.len()) as u32) < goal;
+                let mine = wants && on(&pass.context.draft, slot.node) && !plan.kept.contains(slot);
+                if mine && pass.context.draft.take(slot, view.request(plan.job, slot)) {
+                    plan.kept.push(*slot);
+                }
+            }
+        }
+        for (&row, &target) in rows.iter().zip(&targets) {
+            let it = view.job(plans[row].job);
+            let ends = if view.windows().is_empty() { SimTime::NEVER } else { view.now().after(ends_after(view, it)) };
+            let used = |plan: &Plan, task: u32| it.slots().iter().chain(&plan.added).any(|slot| slot.task == task);
+            let mut task = it.shape().tasks();
+            let goal = plans[row].goal(target);
+            while ((plans[row].kept.len() + plans[row].added.len()) as u32) < goal {
+                while used(&plans[row], task) {
+                    task += 1;
+                }
+                let Some(slot) = Grow::place(pass, &plans[row], ground, task, ends) else { break };
+                plans[row].added.push(slot);
+            }
+            let draft = &pass.context.draft;
+            let mut sure = plans[row].base(pass);
+            let plan = &mut plans[row];
+            for slot in plan.kept.iter().chain(&plan.added) {
+                sure = sure.with(1, draft.spec().models[draft.node(slot.node).model.index()].speed);
+            }
+            plan.sure = sure;
+        }
+    }
+    /// A worker that goes and one that comes are no change: it stays where it is, if it still can.
+    fn settle(pass: &mut Pass<'_, '_>, plan: &mut Plan) -> Vec<Slot> {
+        let mut gone: Vec<Slot> = plan.held.iter().filter(|slot| !plan.kept.contains(slot)).copied().collect();
+        while let (Some(&old), Some(&new)) = (gone.last(), plan.added.last()) {
+            let request = pass.view.request(plan.job, &new);
+            pass.context.draft.give(&new, request);
+            let same = pass.context.draft.node(old.node).model == pass.context.draft.node(new.node).model;
+            if !same || !pass.context.draft.take(&old, request) {
+                let taken = pass.context.draft.take(&new, request);
+                assert!(taken, "what was given back a moment ago is free");
+                break;
+            }
+            gone.pop();
+            plan.added.pop();
+            plan.kept.push(old);
+        }
+        gone
+    }
+}
+
+impl Plan {
+    fn new(pass: &Pass<'_, '_>, job: JobId) -> Plan {
+        let view = pass.view;
+        let held = pass.context.spared(job).to_vec();
+        let mut plan = Plan { job, held, kept: Vec::new(), added: Vec::new(), sure: Paced::NONE, now: Paced::NONE };
+        plan.sure = plan.base(pass);
+        let speed = |slot: &Slot| view.cluster().spec().models[view.cluster().node(slot.node).model.index()].speed;
+        plan.now = plan.held.iter().fold(plan.sure, |paced, slot| paced.with(1, speed(slot)));
+        plan
+    }
+    fn base(&self, pass: &Pass<'_, '_>) -> Paced {
+        let cluster = pass.view.cluster();
+        let slots = pass.context.slots_of(pass.view, self.job);
+        let base = slots.iter().filter(|slot| slot.class == Class::Base && slot.group == 0);
+        base.fold(Paced::NONE, |paced, slot| {
+            let model = cluster.node(slot.node).model;
+            paced.with(1, if slot.gpus == 0 { 1.0 } else { cluster.spec().models[model.index()].speed })
+        })
+    }
+    /// How many workers beyond the base it should have once so many more came on this ground.
+    fn goal(&self, more: u32) -> u32 {
+        self.sure.workers - self.base_workers() + more
+    }
+    fn base_workers(&self) -> u32 {
+        self.now.workers - self.held.len() as u32
+    }
+}
+
+/// Whether a job may have workers on GPUs of a ground.
+fn may_grow(view: &View<'_>, plan: &Plan, ground: &Ground) -> bool {
+    let it = view.job(plan.job);
+    let Some(model) = ground.model else { return true };
+    let allowed = it.shape().groups[0].request.models.has(model.index());
+    allowed
+        && match it.mixing() {
+            Mixing::Never => model_of(view, it) == Some(model),
+            // A slower worker would hold back all others.
+            Mixing::Slowest => plan.sure.slowest <= ground.speed,
+            Mixing::At(_) => true,
+        }
+}
+
+/// The model that a job's base workers are on.
+fn model_of(view: &View<'_>, it: JobView<'_>) -> Option<ModelId> {
+    it.slots().first().map(|slot| view.cluster().node(slot.node).model)
+}
+
+fn gpus_of(it: JobView<'_>) -> u32 {
+    u32::from(it.shape().groups[0].request.gpus)
 }
 
 impl Scale for Grow {
@@ -149,10 +293,18 @@ impl Scale for Grow {
                 self.jobs.insert(job);
             }
         }
-        (self.lifted, self.mark) = (false, pass.out.mark());
-        let any = self.jobs.iter().any(|&job| Grow::flexible(pass.view, job).next().is_some());
-        if any && !pass.context.queue.is_empty() && !pass.context.tracks_running {
-            self.lift(pass);
+        self.mark = pass.out.mark();
+        if self.jobs.is_empty() || pass.context.queue.is_empty() {
+            return;
+        }
+        let mut any = false;
+        for &job in &self.jobs {
+            if pass.context.phase(job) == Phase::Running && pass.view.job(job).status() == Status::Running {
+                any |= pass.context.spare(pass.view, job);
+            }
+        }
+        // Who did not fit on this draft the last time does not fit now, unless something changed.
+        if any && self.version.replace(pass.view.cluster().version()) != Some(pass.view.cluster().version()) {
             pass.context.freed += 1;
         }
     }
@@ -160,80 +312,36 @@ impl Scale for Grow {
         if self.jobs.is_empty() {
             return;
         }
-        let waits = !pass.context.queue.is_empty();
-        let apart = pass.context.tracks_running;
-        if apart && !pass.out.are_idle() {
-            return;
-        }
-        if !self.lifted {
-            self.lift(pass);
-        }
-        let (view, now) = (pass.view, pass.view.now());
-        let jobs: Vec<JobId> = self.jobs.iter().copied().filter(|&job| view.job(job).status() == Status::Running).collect();
-        let grown = |&job: &JobId| {
-            let it = view.job(job);
-            let known = it.estimated_end() != SimTime::NEVER;
-            it.elasticity().map(|elastic| Grown {
-                elastic,
-                gpus: u32::from(it.shape().groups[0].request.gpus).max(1),
-                flexible: Grow::flexible(view, job).count() as u32,
-                left: known.then(|| it.estimated_end().since(now).max(SimSpan::from_millis(1000))),
-            })
-        };
-        let seen: Vec<Grown> = jobs.iter().filter_map(grown).collect();
-        let draft = &pass.context.draft;
-        let capacity: u32 = draft.nodes().iter().filter(|node| node.is_open()).map(|node| node.idle.count_ones()).sum();
-        let targets =
-            if waits && apart { vec![0; seen.len()] } else { self.rule.divide(&seen, capacity, waits, view.scale_pause()) };
-        // First everyone keeps what they may, then they grow.
-        let mut removed: Vec<Vec<Slot>> = Vec::new();
-        let mut kept: Vec<u32> = Vec::new();
-        for (&job, &target) in jobs.iter().zip(&targets) {
-            let (mut gone, mut keeps) = (Vec::new(), 0);
-            for slot in Grow::flexible(view, job) {
-                if keeps < target && pass.context.draft.take(slot, view.request(job, slot)) {
-                    keeps += 1;
-                } else {
-                    gone.push(*slot);
+        let view = pass.view;
+        let (mut plans, mut leaving) = (Vec::new(), Vec::new());
+        for &job in self.jobs.iter().filter(|job| view.job(**job).status() == Status::Running) {
+            match pass.context.phase(job) {
+                Phase::Running => {
+                    pass.context.spare(view, job);
+                    plans.push(Plan::new(pass, job));
                 }
+                Phase::Elsewhere | Phase::Queued | Phase::Granted | Phase::Leaving => leaving.push(job),
             }
-            kept.push(keeps);
-            removed.push(gone);
         }
-        for (at, (&job, &target)) in jobs.iter().zip(&targets).enumerate() {
-            let it = view.job(job);
-            let windows = view.windows().is_empty();
-            let ends = if windows { SimTime::NEVER } else { now.after(ends_after(view, it)) };
-            let mut task = it.shape().tasks();
-            let mut added = Vec::new();
-            for _ in kept[at]..target {
-                while it.slots().iter().any(|slot| slot.task == task) {
-                    task += 1;
-                }
-                let Some(slot) = Grow::place(pass, job, task, ends) else { break };
-                added.push(slot);
-                task += 1;
+        // Whoever leaves and had a worker's place taken by another start lets go of that worker first.
+        for job in leaving {
+            let gone = pass.context.displaced(job);
+            if !gone.is_empty() {
+                pass.out.shrink_at(self.mark, job, &gone);
             }
-            // A worker that goes and one that comes are no change: it stays where it is, if it still can.
-            while let (Some(gone), Some(come)) = (removed[at].last().copied(), added.last().copied()) {
-                let request = view.request(job, &come);
-                pass.context.draft.give(&come, request);
-                if !pass.context.draft.take(&gone, request) {
-                    let taken = pass.context.draft.take(&come, request);
-                    assert!(taken, "what was given back a moment ago is free");
-                    break;
-                }
-                removed[at].pop();
-                added.pop();
-            }
-            if !removed[at].is_empty() {
-                pass.out.shrink_at(self.mark, job, &removed[at]);
+        }
+        for ground in self.grounds(pass, &plans) {
+            self.divide(pass, &ground, &mut plans);
+        }
+        for plan in &mut plans {
+            let gone = Grow::settle(pass, plan);
+            if !gone.is_empty() {
+                pass.out.shrink_at(self.mark, plan.job, &gone);
                 pass.context.freed += 1;
             }
-            if !added.is_empty() {
-                pass.out.scale(job, &added, &[]);
+            if !plan.added.is_empty() {
+                pass.out.scale(plan.job, &plan.added, &[]);
             }
         }
-        self.lifted = false;
     }
 }

@@ -5,7 +5,8 @@
 //! is worth more than the pauses of those it changes.
 
 use super::Build;
-use super::grow::{Grow, Grown, Rule};
+use super::grow::{Grow, Rule};
+use super::grown::Grown;
 use super::knapsack::{Item, solve};
 use crate::registry::{Entry, Kind, Knob};
 use crate::units::SimSpan;

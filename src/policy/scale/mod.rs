@@ -4,6 +4,7 @@ mod afs;
 mod base;
 mod gandiva;
 mod grow;
+mod grown;
 pub mod knapsack;
 mod mckp;
 mod optimus;

@@ -1,7 +1,8 @@
 //! `optimus`: one worker at a time to the job whose estimated time left drops most, until nobody's does.
 
 use super::Build;
-use super::grow::{Grow, Grown, Rule};
+use super::grow::{Grow, Rule};
+use super::grown::Grown;
 use crate::registry::Entry;
 use crate::units::SimSpan;
 

@@ -1,0 +1,34 @@
+//! `opportunistic`: whatever inference does not need at the moment is lent at once, and called back from anyone.
+//!
+//! A comparator of Aryl's; its details are our choice: no headroom, no forecast, and nodes called back at random, whoever is on them.
+
+use super::Build;
+use super::lender::{Lender, Terms};
+use super::reclaim::Rule;
+use crate::registry::Entry;
+use crate::units::SimSpan;
+
+/// The rule.
+pub const ENTRY: Entry<Build> = Entry {
+    name: "opportunistic",
+    about: "whatever inference does not need now is lent, and called back at random, whoever is on it",
+    source: "a baseline of Lyra (EuroSys 2023); the details are our choice",
+    knobs: &[],
+    needs: &[],
+    provides: &[],
+    timed: false,
+    build: |_knobs, case| {
+        let terms = Terms {
+            headroom: 0.0,
+            foresees: false,
+            hold: 1,
+            most: usize::MAX,
+            delay: SimSpan::ZERO,
+            grace: SimSpan::ZERO,
+            rule: Rule::Random,
+            spares: false,
+            admits_protected: false,
+        };
+        Box::new(Lender::new(terms, case))
+    },
+};
