@@ -213,5 +213,47 @@ fn points(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, runs, budgets, placement, points);
+/// Dividing GPUs among elastic jobs: the table in full, which where weights share a divisor, or all fit, is smaller or not needed.
+fn knapsack(c: &mut Criterion) {
+    use schedlab::policy::scale::knapsack::{Item, solve};
+    let mut group = c.benchmark_group("knapsack");
+    for (jobs, gpus) in [(20, 500_u32), (200, 4400), (200, 7704)] {
+        let mut draws = Draws::new(1, Purpose::Sample, 0);
+        let mut job = || -> Vec<Item> {
+            let (weight, worth) = (3 + draws.index(6) as u32, 1 + draws.index(100_000) as u64);
+            (1..=8).map(|n| Item { weight: n * weight, value: worth * u64::from(n) / u64::from(n + 2) }).collect()
+        };
+        let groups: Vec<Vec<Item>> = (0..jobs).map(|_| job()).collect();
+        let weights: u32 = groups.iter().filter_map(|group| group.last()).map(|item| item.weight).sum();
+        group.bench_function(BenchmarkId::new("solve", format!("{jobs} jobs, {gpus} GPUs")), |b| {
+            b.iter(|| black_box(solve(black_box(&groups), gpus.min(weights - 1))));
+        });
+    }
+    group.finish();
+}
+
+/// Calling servers back from jobs that span several.
+fn reclaiming(c: &mut Criterion) {
+    use schedlab::policy::lend::reclaim::{Hold, Loaned, Rule, Tenant, reclaim};
+    let mut group = c.benchmark_group("reclaim");
+    for (servers, n) in [(25_usize, 3), (370, 16)] {
+        let mut draws = Draws::new(2, Purpose::Sample, 0);
+        let mut tenant = || {
+            let mut on: Vec<usize> = (0..1 + draws.index(4)).map(|_| draws.index(servers)).collect();
+            on.sort_unstable();
+            on.dedup();
+            let holds: Vec<Hold> = on.into_iter().map(|server| Hold { server, workers: 1, gpus: 4 }).collect();
+            Tenant { spare: 0, gpus: 4 * holds.len() as u32, holds }
+        };
+        let loaned = Loaned { servers, tenants: (0..servers).map(|_| tenant()).collect() };
+        for rule in [Rule::CostServer, Rule::ScfStatic, Rule::Random] {
+            group.bench_function(BenchmarkId::new(format!("{rule:?}"), format!("{n} of {servers}")), |b| {
+                b.iter(|| black_box(reclaim(black_box(&loaned), n, rule, true, (1, 0))));
+            });
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, runs, budgets, placement, points, knapsack, reclaiming);
 criterion_main!(benches);

@@ -4,6 +4,8 @@
 mod ai2;
 #[path = "suite/allocations.rs"]
 mod allocations;
+#[path = "suite/aryl.rs"]
+mod aryl;
 #[path = "suite/bench.rs"]
 mod bench;
 #[path = "suite/budgets.rs"]

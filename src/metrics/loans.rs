@@ -44,6 +44,7 @@ struct Book {
     reclaimed: u64,
     most: u64,
     preempted: u64,
+    broken: u64,
     victims: BTreeSet<JobId>,
     /// Nodes that went back at the instant, and GPUs that were vacated for them.
     now: (SimTime, u64, MilliGpu),
@@ -134,6 +135,8 @@ impl Metric for Book {
             self.busy = self.busy.beyond(held.on_loan);
             if let Fact::Preempted { reason: PreemptReason::Reclaim, .. } = *fact {
                 self.preempted += 1;
+                let life = &scene.lives[job.index()];
+                self.broken += u64::from(life.allocated && at < life.protected_until);
                 self.victims.insert(job);
                 self.now.2 += held.all;
             }
@@ -178,6 +181,7 @@ impl Metric for Book {
             on_loan_max: self.most,
             preemptions: self.preempted,
             preempted_jobs: self.victims.len() as u64,
+            promises_broken: self.broken,
             collateral: (0 < self.reclaims).then(|| self.collateral / self.reclaims as f64),
             violations: self.moments,
             lacking_most: self.lacking_most,

@@ -313,6 +313,8 @@ pub struct LoanFigures {
     pub preemptions: u64,
     /// Jobs of which that is true at least once.
     pub preempted_jobs: u64,
+    /// Of those attempts, charged ones that were still protected.
+    pub promises_broken: u64,
     /// GPUs vacated beyond those of the nodes that went back, over these, in the mean over calls; `None` without any.
     pub collateral: Option<f64>,
     /// Samples at which inference needs more nodes than it has.

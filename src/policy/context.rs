@@ -375,6 +375,22 @@ impl Context {
         self.spared.insert(job, flexible);
         true
     }
+    /// Puts all flexible workers back onto the draft, if nobody has taken the place of any; else changes nothing. Returns whether it did.
+    pub fn unspare(&mut self, view: &View<'_>) -> bool {
+        let all = || self.spared.iter().flat_map(|(job, slots)| slots.iter().map(|slot| (*job, *slot)));
+        let held: Vec<(JobId, Slot)> = all().collect();
+        for (at, (job, slot)) in held.iter().enumerate() {
+            if !self.draft.take(slot, view.request(*job, slot)) {
+                held[..at].iter().for_each(|(job, slot)| self.draft.give(slot, view.request(*job, slot)));
+                return false;
+            }
+        }
+        for (job, flexible) in std::mem::take(&mut self.spared) {
+            self.reshaped.entry(job).or_default().extend(flexible);
+        }
+        self.lent.clear();
+        true
+    }
     /// The flexible workers of a job that are off the draft.
     pub fn spared(&self, job: JobId) -> &[Slot] {
         self.spared.get(&job).map_or(&[], Vec::as_slice)

@@ -1,5 +1,5 @@
 //! The normal policy: seven stages that share a context. One pass is lend, then order, fill, place and evict for allocated work, then
-//! scale, then unallocated work; one in which none of these has anything to change, and which is due, ends with descheduling.
+//! unallocated work, then scale; one in which none of these has anything to change, and which is due, ends with descheduling.
 
 use super::context::Context;
 use super::deschedule::Deschedule;
@@ -137,11 +137,13 @@ impl Policy for Staged {
         let mut pass = Pass { view, context, order: &mut **order, place: &mut **place, evict: &mut **evict, out };
         scale.open(&mut pass);
         fill.fill(&mut pass, Tier::Allocated);
-        scale.propose(&mut pass);
         if context.tiers {
             let mut pass = Pass { view, context, order: &mut **order, place: &mut **place, evict: &mut **evict, out };
             fill.fill(&mut pass, Tier::Unallocated);
         }
+        // Workers that a job can do without come after all who wait, whether they are charged or not.
+        let mut pass = Pass { view, context, order: &mut **order, place: &mut **place, evict: &mut **evict, out };
+        scale.propose(&mut pass);
         if due && out.are_idle() {
             let mut pass = Pass { view, context, order: &mut **order, place: &mut **place, evict: &mut **evict, out };
             deschedule.propose(&mut pass);

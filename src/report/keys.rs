@@ -289,6 +289,8 @@ pub struct LoansSummary {
     pub preemptions: u64,
     /// How many jobs at least once.
     pub preempted_jobs: u64,
+    /// Of those attempts, charged ones that were still protected.
+    pub promises_broken: u64,
     /// GPUs vacated beyond those of the nodes that went back, over these, in the mean over calls.
     pub collateral: Option<f64>,
     /// Samples at which inference needs more nodes than it has.

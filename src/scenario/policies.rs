@@ -52,8 +52,11 @@ macro_rules! shipped {
 /// The policies that ship, by name, so that the program needs no files beside it.
 pub const SHIPPED: &[(&str, &str)] = shipped![
     "afs",
+    "aryl",
+    "aryl-baseline",
     "best-fit",
     "budget",
+    "budget-fgd-aryl",
     "classic",
     "conservative",
     "dot-product",
@@ -76,8 +79,10 @@ pub const SHIPPED: &[(&str, &str)] = shipped![
     "kai",
     "kube-best-fit",
     "las",
+    "loan-only",
     "monopoly",
     "multifactor",
+    "opportunistic",
     "optimus",
     "priority",
     "priority-greedy",

@@ -122,7 +122,7 @@ fn read(lines: Lines, options: &ReadOptions, intake: &mut Intake<'_>) {
     let Some(mut table) = Table::with_header(lines, &COLUMNS, &mut intake.faults) else { return };
     intake.report.unknown_columns = table.unknown().to_vec();
     let mut clock = Clock::default();
-    let few = [ARRAY, WORKERS_MAX, START_DEADLINE, OBSERVED_START, OBSERVED_END, UTILIZATION, RUNNING_FOR];
+    let few = [MIXING, ARRAY, WORKERS_MAX, START_DEADLINE, OBSERVED_START, OBSERVED_END, UTILIZATION, RUNNING_FOR];
     let has_extras = few.iter().any(|&column| table.has(column));
     while let Some(mut row) = table.next(&mut intake.faults, None, &mut |_| ()) {
         intake.report.rows += 1;

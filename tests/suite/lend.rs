@@ -4,14 +4,15 @@ use super::bench::{Bench, policy};
 use super::properties::config;
 use proptest::prelude::*;
 use schedlab::audit::audit;
-use schedlab::cluster::{DemandSample, IdSet, Loans, ModelSpec, NodeSpec, Shape, TaskRequest};
-use schedlab::engine::{Outcome, Undeclared};
-use schedlab::facts::{Fact, PreemptReason};
+use schedlab::cluster::{DemandSample, IdSet, Loans, ModelSpec, NodeSpec, Shape, Slot, TaskRequest};
+use schedlab::engine::{Case, Outcome, Undeclared};
+use schedlab::facts::{EndReason, Fact, PreemptReason};
 use schedlab::ids::{JobId, ModelId, NodeId, PoolId};
 use schedlab::policy::{PolicySpec, Stage};
 use schedlab::registry::Value;
 use schedlab::units::{MilliGpu, SimSpan, SimTime};
 use schedlab::workload::{Curve, Elasticity, Extra, Job, Mixing};
+use std::collections::BTreeMap;
 
 const HOME: PoolId = PoolId(0);
 const INFERENCE: PoolId = PoolId(1);
@@ -140,6 +141,48 @@ fn within_the_grace_work_may_end() {
     assert_eq!(preemptions(&outcome), [(39, 3)]);
 }
 
+/// A node that held nothing when it was called back is open at home, and lent again.
+#[test]
+fn idle_nodes_called_back_with_a_grace_are_lent_again() {
+    let mut bench = two_pools(1, 3, 8, 1.0);
+    needs(&mut bench, &[24, 8, 8, 8, 24, 8, 8, 8, 8]);
+    submit(&mut bench, &rigid(0, 8, 100));
+    let spec = with(with(lending("aryl"), "headroom", Value::Float(0.0)), "grace", Value::Span(SimSpan::from_secs(9)));
+    let outcome = bench.run(&spec);
+    let round = |lent, back| [(lent, 1, true), (lent, 2, true), (back, 1, false), (back, 2, false)];
+    assert_eq!(moves(&outcome), [&round(20, 30)[..], &round(60, 0)[..2]].concat());
+    assert!(audit(&bench.case(), &outcome).is_ok());
+}
+
+/// A job that is lost with a node already called back costs nothing more, and its other nodes go next.
+#[test]
+fn who_goes_anyway_is_not_counted_twice() {
+    let mut bench = two_pools(1, 4, 8, 1.0);
+    // All four on loan from 10 on; one called at 20, one more at 30, within a grace of 15 s.
+    needs(&mut bench, &[0, 0, 0, 8, 16, 16]);
+    submit(&mut bench, &rigid(0, 8, 100));
+    for (at, tasks) in [(11, 2), (12, 1), (13, 1)] {
+        submit(&mut bench, &Asked { tasks, most: tasks, ..rigid(at, 8, 100) });
+    }
+    let spec = with(with(lending("aryl"), "headroom", Value::Float(0.0)), "grace", Value::Span(SimSpan::from_secs(15)));
+    let outcome = bench.run(&spec);
+    // The gang of two is as cheap as any: when it goes for the first node, the second is its other one.
+    let first = preemptions(&outcome);
+    assert_eq!(first.len(), 1, "{first:?}");
+    assert_eq!(first[0].1, 1);
+}
+
+/// A node of the pool that lends fails between two samples: one on loan is called back at once.
+#[test]
+fn a_lost_node_is_made_good_at_once() {
+    let mut bench = two_pools(1, 3, 8, 1.0);
+    needs(&mut bench, &[8, 8, 8]);
+    submit(&mut bench, &rigid(0, 8, 19));
+    bench.cluster.health = vec![(SimTime::from_secs(14), schedlab::cluster::HealthEvent::NodeDown(NodeId(3)))];
+    let outcome = bench.run(&with(lending("aryl"), "headroom", Value::Float(0.0)));
+    assert_eq!(moves(&outcome), [(10, 1, true), (10, 2, true), (14, 1, false)]);
+}
+
 /// Workers that a job can do without go first, and their jobs go on; a flexible worker takes the place of a base worker that goes.
 #[test]
 fn elastic_jobs_shrink_before_anyone_is_preempted() {
@@ -180,7 +223,13 @@ fn promises_keep_work_from_nodes_on_loan() {
     };
     assert_eq!(start(&spec), Some(SimTime::from_secs(50)));
     assert_eq!(start(&with(spec.clone(), "grace", Value::Span(SimSpan::from_secs(30)))), Some(SimTime::from_secs(1)));
-    assert_eq!(start(&with(spec, "allow_protected_on_loan", Value::Bool(true))), Some(SimTime::from_secs(1)));
+    let allowed = with(spec, "allow_protected_on_loan", Value::Bool(true));
+    assert_eq!(start(&allowed), Some(SimTime::from_secs(1)));
+    // Called back at 10 s, 9 s after its start: the promise is broken, and that is said.
+    needs(&mut bench, &[0, 8]);
+    bench.cluster.demand[0].forecast = MilliGpu::ZERO;
+    let loans = schedlab::metrics::measure(&bench.case(), &bench.run(&allowed)).loans.expect("a pool lends");
+    assert_eq!((loans.preemptions, loans.promises_broken, loans.violations), (1, 1, 1));
 }
 
 /// Random jobs over two pools, and what inference needs.
@@ -247,6 +296,55 @@ fn rules() -> impl Strategy<Value = PolicySpec> {
     })
 }
 
+/// Work by the facts alone: rate times time over all segments of constant workers, in milliseconds at reference size and speed; and how many
+/// segments there were. Of completed jobs.
+fn work_done(case: &Case, outcome: &Outcome) -> BTreeMap<u32, (f64, u32)> {
+    let extra = |job: u32| case.workload.extra(&case.workload.jobs[job as usize]).cloned().unwrap_or_default();
+    let mut held: BTreeMap<u32, Vec<Slot>> = BTreeMap::new();
+    let mut open: BTreeMap<u32, (SimTime, f64)> = BTreeMap::new();
+    let (mut done, mut over): (BTreeMap<u32, (f64, u32)>, BTreeMap<u32, (f64, u32)>) = Default::default();
+    let rate = |job: u32, slots: &[Slot]| {
+        let extra = extra(job);
+        let speed = |slot: &Slot| case.cluster.models[case.cluster.nodes[slot.node.index()].model.index()].speed;
+        let (low, high) = slots.iter().map(speed).fold((f64::INFINITY, 0.0_f64), |(low, high), it| (low.min(it), high.max(it)));
+        let speed = match extra.mixing {
+            Mixing::At(part) if low < high => part * slots.iter().map(speed).sum::<f64>() / slots.len() as f64,
+            _ => low,
+        };
+        speed * extra.elastic.map_or(1.0, |elastic| elastic.rate(slots.len() as u32))
+    };
+    for (at, fact) in outcome.ledger.iter() {
+        let before = open.clone();
+        let mut close = |job: u32| {
+            if let Some((from, rate)) = open.remove(&job) {
+                let sum = done.entry(job).or_default();
+                *sum = (sum.0 + rate * at.since(from).as_millis() as f64, sum.1 + 1);
+            }
+        };
+        match fact {
+            Fact::Claimed { job, slot } => held.entry(job.0).or_default().push(slot),
+            Fact::Released { job, slot } => held.entry(job.0).or_default().retain(|it| *it != slot),
+            Fact::Started { job, overhead, .. } => {
+                open.insert(job.0, (at.after(overhead), rate(job.0, &held[&job.0])));
+            }
+            Fact::Scaled { job, pause, .. } => {
+                let from = before.get(&job.0).map_or(at, |it| it.0).max(at).after(pause);
+                close(job.0);
+                open.insert(job.0, (from, rate(job.0, &held[&job.0])));
+            }
+            Fact::Preempted { job, .. } | Fact::Ended { job, .. } => {
+                close(job.0);
+                held.remove(&job.0);
+                if let Fact::Ended { reason: EndReason::Completed, .. } = fact {
+                    over.insert(job.0, done[&job.0]);
+                }
+            }
+            _ => {}
+        }
+    }
+    over
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1200, ..config() })]
 
@@ -275,7 +373,23 @@ proptest! {
                 _ => {}
             }
         }
+        for (&job, &(work, segments)) in &work_done(&case, &outcome) {
+            let it = &case.workload.jobs[job as usize];
+            let whole = it.work.as_millis() as f64;
+            // Ends are whole milliseconds, at a rate of at most as many workers as there may be.
+            let slack = 8.0 * f64::from(segments + 1);
+            prop_assert!(!it.resumable || (work - whole).abs() <= slack, "job {job}: {work} of {whole} in {segments} segments");
+        }
         prop_assert_eq!(outcome.ledger.hash(), bench.run(&spec).ledger.hash());
+    }
+
+    /// Placement by groups decides alike by index and by scan.
+    #[test]
+    fn best_fit_by_groups_is_that_of_a_scan(bench in lent(), scale in prop::sample::select(vec!["base", "mckp"]), fill in prop::sample::select(vec!["greedy", "easy"])) {
+        let spec = policy("fifo", fill, "bfd", "nobody").with(Stage::Lend, "aryl").with(Stage::Scale, scale);
+        let mut scan = spec.clone();
+        scan.stages[Stage::Place as usize].knobs.set("mode", Value::Text("scan".into()));
+        prop_assert_eq!(bench.run(&spec).ledger.hash(), bench.run(&scan).ledger.hash());
     }
 
     /// With all of it kept for inference, lending changes nothing.

@@ -46,8 +46,9 @@ pub(super) struct Lender {
     gpus: u64,
     /// How many nodes could have been on loan, at the last samples.
     surplus: VecDeque<usize>,
-    /// A sample came that was not looked at.
+    /// A sample came that was not looked at; or a node at home went down or came back.
     sampled: bool,
+    lost: bool,
     /// Nodes to lend or, if less than 0, to call back.
     change: isize,
     /// Nodes called back, each with when it must be empty.
@@ -73,6 +74,7 @@ impl Lender {
             gpus: nodes().map(|(_, node)| u64::from(node.gpus)).max().unwrap_or(1).max(1),
             surplus: VecDeque::new(),
             sampled: false,
+            lost: false,
             change: 0,
             called: BTreeMap::new(),
             handed: BTreeMap::new(),
@@ -91,9 +93,12 @@ impl Lender {
         let up = self.home.iter().filter(|node| view.cluster().node(**node).state != NodeState::Down).count();
         up.saturating_sub(nodes).min(self.terms.most)
     }
-    /// Decides, at a sample, how many nodes to lend or to call back.
-    fn weigh(&mut self, view: &View<'_>) {
+    /// Decides, at a sample or when a node was lost, how many nodes to lend or to call back.
+    fn weigh(&mut self, view: &View<'_>, sampled: bool) {
         let spare = self.spare(view);
+        if !sampled {
+            self.surplus.pop_back();
+        }
         self.surplus.push_back(spare);
         while self.terms.hold < self.surplus.len() {
             self.surplus.pop_front();
@@ -108,8 +113,19 @@ impl Lender {
         let lent = |node: &&NodeId| view.cluster().node(**node).pool == loans.to && !self.called.contains_key(*node);
         self.home.iter().filter(lent).copied().collect()
     }
-    /// Who is on those nodes, and whose entry each tenant is.
-    fn tenants(&mut self, view: &View<'_>, context: &Context, nodes: &[NodeId]) -> (Loaned, Vec<JobId>) {
+    /// Who is on those nodes, and whose entry each tenant is. Workers on `lost` nodes count as gone, and so do jobs that go with them.
+    fn tenants(
+        &mut self,
+        view: &View<'_>,
+        context: &Context,
+        nodes: &[NodeId],
+        lost: impl Fn(NodeId) -> bool,
+    ) -> (Loaned, Vec<JobId>) {
+        for node in nodes {
+            if let Some(guests) = self.guests.get_mut(node) {
+                guests.retain(|job| context.slots_of(view, *job).iter().any(|slot| slot.node == *node));
+            }
+        }
         let rows: BTreeMap<NodeId, usize> = nodes.iter().enumerate().map(|(row, node)| (*node, row)).collect();
         let guests: BTreeSet<JobId> = nodes.iter().filter_map(|node| self.guests.get(node)).flatten().copied().collect();
         let mut loaned = Loaned { servers: nodes.len(), tenants: Vec::new() };
@@ -134,6 +150,7 @@ impl Lender {
             // Of a job that runs, flexible workers can be spared, wherever they are; of a gang of several groups none.
             let flexible = slots.iter().filter(|slot| slot.class == Class::Flexible).count() as u32;
             let spare = if it.shape().groups.len() == 1 && context.phase(job) == Phase::Running { flexible } else { 0 };
+            let Some(spare) = spare.checked_sub(slots.iter().filter(|slot| lost(slot.node)).count() as u32) else { continue };
             let gpus = slots.iter().map(|slot| slot.gpus.count_ones()).sum();
             loaned.tenants.push(Tenant { spare, gpus, holds: holds.into_values().collect() });
             jobs.push(job);
@@ -143,7 +160,8 @@ impl Lender {
     /// Calls `n` of the nodes on loan back.
     fn call(&mut self, view: &View<'_>, context: &mut Context, n: usize, out: &mut Decisions) {
         let nodes = self.lent(view);
-        let (loaned, _) = self.tenants(view, context, &nodes);
+        let called = self.called.clone();
+        let (loaned, _) = self.tenants(view, context, &nodes, |node| called.contains_key(&node));
         let terms = self.terms;
         let found = reclaim(&loaned, n, terms.rule, terms.spares, (self.seed, self.calls));
         self.calls += 1;
@@ -152,7 +170,9 @@ impl Lender {
         for server in found.servers {
             let node = nodes[server];
             self.called.insert(node, until);
-            if self.handed.remove(&node).is_none() && !view.cluster().node(node).cordoned && SimSpan::ZERO < terms.grace {
+            let row = view.cluster().node(node);
+            // One that holds nothing goes home in this pass: closed now, it would stay so there.
+            if self.handed.remove(&node).is_none() && !row.cordoned && 0 < row.held && SimSpan::ZERO < terms.grace {
                 out.cordon(node, true);
             }
         }
@@ -164,12 +184,10 @@ impl Lender {
     fn empty(&mut self, view: &View<'_>, context: &mut Context, out: &mut Decisions) -> Vec<JobId> {
         let Some(loans) = self.loans else { return Vec::new() };
         let due: Vec<NodeId> = self.called.iter().filter(|(_, until)| **until <= view.now()).map(|(node, _)| *node).collect();
-        let (_, jobs) = self.tenants(view, context, &due);
+        let (_, jobs) = self.tenants(view, context, &due, |_| false);
         let mut leave = Vec::new();
-        let mut left = BTreeSet::new();
         for job in jobs {
             if view.job(job).status() != Status::Running || context.phase(job) != Phase::Running {
-                left.insert(job);
                 continue;
             }
             let slots = context.slots_of(view, job);
@@ -187,7 +205,6 @@ impl Lender {
             } else {
                 out.preempt(job, PreemptReason::Reclaim);
                 leave.push(job);
-                left.insert(job);
             }
         }
         let latency = SimSpan::ZERO < view.eviction_latency();
@@ -261,6 +278,9 @@ impl Lend for Lender {
         if let Fact::DemandChanged { pool, .. } = *fact {
             self.sampled |= self.loans.is_some_and(|loans| loans.from == pool);
         }
+        if let Fact::NodeChanged { node, .. } = *fact {
+            self.lost |= self.home.binary_search(&node).is_ok();
+        }
         if let Fact::Claimed { job, slot } = *fact
             && self.home.binary_search(&slot.node).is_ok()
         {
@@ -271,10 +291,13 @@ impl Lend for Lender {
         self.loans.map(|loans| Loan { pool: loans.to, grace: self.terms.grace, admits_protected: self.terms.admits_protected })
     }
     fn is_due(&mut self, view: &View<'_>) -> bool {
-        if std::mem::take(&mut self.sampled) {
-            self.weigh(view);
+        let sampled = std::mem::take(&mut self.sampled);
+        if std::mem::take(&mut self.lost) | sampled {
+            self.weigh(view, sampled);
         }
-        self.change != 0 || !self.called.is_empty() || self.handed.values().any(|at| *at <= view.now())
+        let free = |node: &NodeId| view.cluster().node(*node).held == 0;
+        let gone = self.called.iter().any(|(node, until)| *until <= view.now() || free(node));
+        self.change != 0 || gone || self.handed.values().any(|at| *at <= view.now())
     }
     fn propose(&mut self, view: &View<'_>, context: &mut Context, out: &mut Decisions) -> Vec<JobId> {
         let change = std::mem::take(&mut self.change);

@@ -10,7 +10,7 @@ use crate::cluster::{Class, Cluster, Preference, Slot, TaskGroup};
 use crate::engine::{Case, View};
 use crate::facts::Fact;
 use crate::ids::{JobId, NodeId, PoolId};
-use crate::registry::{Entry, Knobs};
+use crate::registry::{Entry, Kind, Knob, Knobs};
 use crate::units::SimTime;
 use std::collections::BTreeMap;
 
@@ -19,7 +19,15 @@ pub const ENTRY: Entry<Build> = Entry {
     name: "bfd",
     about: "best fit; elastic jobs on loaned nodes first, others last, flexible workers apart from base workers",
     source: "Li et al., \"Lyra: Elastic Scheduling for Deep Learning Clusters\", EuroSys 2023, by its abstract; the groups are our choice",
-    knobs: &[fit::MODE],
+    knobs: &[
+        fit::MODE,
+        Knob::new(
+            "elastic",
+            "where base workers of elastic jobs go first: on nodes on loan (as recalled of Aryl, not verified), or at home",
+            Kind::Choice(&["loaned", "home"]),
+            "loaned",
+        ),
+    ],
     needs: &[],
     provides: &[],
     timed: false,
@@ -36,6 +44,8 @@ struct Load {
 struct Bfd {
     fit: fit::Fit,
     loaned: Option<PoolId>,
+    /// Whether elastic jobs go on loan first.
+    borrows_first: bool,
     /// Nodes that may be lent, in order.
     home: Vec<NodeId>,
     /// What is on each of those.
@@ -51,6 +61,7 @@ impl Bfd {
         Bfd {
             fit: fit::Fit::new(Preference::Tightest, knobs),
             loaned: loans.map(|loans| loans.to),
+            borrows_first: knobs.text("elastic") == "loaned",
             home: (0..case.cluster.nodes.len()).filter(lends).map(NodeId::from_index).collect(),
             loads: BTreeMap::new(),
             held: BTreeMap::new(),
@@ -68,11 +79,12 @@ impl Bfd {
     }
 }
 
-/// The groups of nodes, the one to look at first last.
+/// How many groups of nodes there are.
 const GROUPS: u32 = 4;
 
 /// Which group a node is in for a task: 0 comes first.
-fn group(ask: &Ask<'_>, node: NodeId, loaned: Option<PoolId>, loads: &BTreeMap<NodeId, Load>) -> u32 {
+/// `borrows`: whether its job goes on loan first.
+fn group(ask: &Ask<'_>, node: NodeId, loaned: Option<PoolId>, borrows: bool, loads: &BTreeMap<NodeId, Load>) -> u32 {
     let on_loan = loaned == Some(ask.cluster.node(node).pool);
     let load = loads.get(&node).copied().unwrap_or_default();
     let lent = ask.lent_on(node);
@@ -84,27 +96,27 @@ fn group(ask: &Ask<'_>, node: NodeId, loaned: Option<PoolId>, loads: &BTreeMap<N
             _ => 2,
         },
         (Class::Base, on_loan) => {
-            let elastic = ask.view.job(ask.job).elasticity().is_some();
             // Where a worker would have to give way, only if it must.
             let taken = if on_loan { 0 < load.flexible || lent != 0 } else { (ask.usable(node) & !lent).count_ones() < u32::from(ask.request.gpus) };
-            2 * u32::from(on_loan != elastic) + u32::from(taken)
+            2 * u32::from(on_loan != borrows) + u32::from(taken)
         }
     }
 }
 
 impl Place for Bfd {
     fn find(&mut self, ask: &Ask<'_>) -> Option<(NodeId, u64)> {
+        let borrows = self.borrows_first && ask.view.job(ask.job).elasticity().is_some();
         let Bfd { fit, loaned, loads, .. } = self;
         if loaned.is_none() && ask.lent.is_none_or(BTreeMap::is_empty) {
             return fit.find(ask);
         }
-        (0..GROUPS).find_map(|wanted| fit.find_among(ask, |node| group(ask, node, *loaned, loads) == wanted))
+        (0..GROUPS).find_map(|wanted| fit.find_among(ask, |node| group(ask, node, *loaned, borrows, loads) == wanted))
     }
     fn has_room(&mut self, cluster: &Cluster, group: &TaskGroup) -> bool {
         self.fit.has_room(cluster, group)
     }
     fn prefers_slow(&self, view: &View<'_>, job: JobId) -> bool {
-        view.job(job).elasticity().is_some()
+        self.borrows_first && view.job(job).elasticity().is_some()
     }
     fn listens(&self) -> bool {
         self.loaned.is_some()

@@ -78,8 +78,13 @@ impl Place for Fit {
         self.find_among(ask, |_| true)
     }
     fn has_room(&mut self, cluster: &Cluster, group: &TaskGroup) -> bool {
-        if self.scan {
+        let request = &group.request;
+        if self.scan && (request.gpus == 0 || request.is_share()) {
             return true;
+        }
+        if self.scan {
+            let fit = cluster.nodes().iter().filter(|node| node.is_open() && request.allows(node.model, node.pool));
+            return group.count <= fit.map(|node| node.idle.count_ones() / u32::from(request.gpus)).sum();
         }
         self.index.sync(cluster);
         self.index.room_for(group)

@@ -8,7 +8,7 @@
 
 use super::Scale;
 use super::grown::{Grown, Paced};
-use crate::cluster::{Class, Slot};
+use crate::cluster::{Class, Slot, TaskGroup};
 use crate::engine::{JobView, Status, View};
 use crate::facts::Fact;
 use crate::ids::{JobId, ModelId, NodeId};
@@ -24,6 +24,10 @@ pub(super) trait Rule: Send {
     /// Workers of each job beyond those it has for sure, in order of submission, of `capacity` free GPUs. `waits`: whether anyone still
     /// waits; `pause`: what a change costs a job.
     fn divide(&mut self, jobs: &[Grown], capacity: u32, waits: bool, pause: SimSpan) -> Vec<u32>;
+    /// Whether a job that may hold more workers would be given any, were there room. `pause`: what a change costs it.
+    fn wants(&self, job: &Grown, _pause: SimSpan) -> bool {
+        0 < job.most()
+    }
     /// Whether GPUs of all models are divided as one, each worth its speed.
     fn takes_all_as_one(&self) -> bool {
         false
@@ -37,6 +41,12 @@ pub(super) struct Grow {
     started: Vec<JobId>,
     /// Elastic jobs that run, in order of submission.
     jobs: BTreeSet<JobId>,
+    /// Whether those are others than when GPUs were last divided, and whether anyone waited then.
+    changed: bool,
+    waited: bool,
+    /// Those of them that would grow, were there room, and when that was found.
+    hungry: Vec<JobId>,
+    divided: Option<SimTime>,
     /// Where removals go.
     mark: usize,
     /// The cluster as it was when flexible workers were last taken off the draft.
@@ -66,7 +76,49 @@ struct Plan {
 impl Grow {
     pub(super) fn boxed(rule: impl Rule + 'static) -> Box<dyn Scale> {
         let (started, jobs) = (Vec::new(), BTreeSet::new());
-        Box::new(Grow { rule: Box::new(rule), started, jobs, mark: 0, version: None })
+        let hungry = Vec::new();
+        Box::new(Grow {
+            rule: Box::new(rule),
+            started,
+            jobs,
+            changed: false,
+            waited: false,
+            hungry,
+            divided: None,
+            mark: 0,
+            version: None,
+        })
+    }
+    /// Whether anything that a division depends on changed since the last one, but for time: which jobs there are, whether anyone waits, a
+    /// start in the place of a worker, or room for one who would grow. If not, everyone holds what they held.
+    fn is_due_now(&mut self, pass: &mut Pass<'_, '_>) -> bool {
+        let waits = !pass.context.queue.is_empty();
+        let same = std::mem::replace(&mut self.waited, waits) == waits;
+        if std::mem::take(&mut self.changed) || !same || !pass.context.unspare(pass.view) {
+            return true;
+        }
+        // A division is made with all that an instant brings; made again at once it would only chase itself.
+        if self.divided == Some(pass.view.now()) {
+            return false;
+        }
+        let has_room = |job: &JobId| {
+            let it = pass.view.job(*job);
+            let group = it.shape().groups[0];
+            let home = (it.mixing() == Mixing::Never).then(|| model_of(pass.view, it)).flatten();
+            let request = home.map_or(group.request, |model| group.request.on_model(model));
+            pass.place.has_room(&pass.context.draft, &TaskGroup { count: 1, request })
+        };
+        self.hungry.iter().any(has_room)
+    }
+    /// Whether a job would be given more workers, were there room on any GPUs that it may use.
+    fn would_grow(&self, pass: &Pass<'_, '_>, plan: &Plan) -> bool {
+        let view = pass.view;
+        let models = &view.cluster().spec().models;
+        let grown = |row: usize| {
+            let ground = Ground { model: Some(ModelId(row as u16)), speed: models[row].speed, capacity: 0 };
+            may_grow(view, plan, &ground).then(|| plan.grown(view, &ground, 0)).flatten()
+        };
+        (0..models.len()).filter_map(grown).any(|job| self.rule.wants(&job, view.scale_pause()))
     }
     /// One more place for a worker of the job on GPUs of the ground, taken on the draft.
     fn place(pass: &mut Pass<'_, '_>, plan: &Plan, ground: &Ground, task: u32, ends: SimTime) -> Option<Slot> {
@@ -119,21 +171,8 @@ impl Grow {
         let rows: Vec<usize> = (0..plans.len()).filter(|&row| may_grow(view, &plans[row], ground)).collect();
         let on = |draft: &crate::cluster::Cluster, node: NodeId| ground.model.is_none_or(|model| draft.node(node).model == model);
         let grown = |&row: &usize| {
-            let plan = &plans[row];
-            let it = view.job(plan.job);
-            let known = it.estimated_end() != SimTime::NEVER;
-            let elastic = it.elasticity()?;
-            let held = plan.held.iter().filter(|slot| on(&pass.context.draft, slot.node)).count() as u32;
-            Some(Grown {
-                elastic,
-                mixing: it.mixing(),
-                gpus: gpus_of(it).max(1),
-                sure: plan.sure,
-                flexible: held.min(elastic.max - plan.sure.workers),
-                speed: ground.speed,
-                rate_now: plan.now.rate(&elastic, it.mixing()),
-                left: known.then(|| it.estimated_end().since(view.now()).max(SimSpan::from_millis(1000))),
-            })
+            let held = plans[row].held.iter().filter(|slot| on(&pass.context.draft, slot.node)).count() as u32;
+            plans[row].grown(view, ground, held)
         };
         let seen: Vec<Grown> = rows.iter().filter_map(grown).collect();
         let waits = !pass.context.queue.is_empty();
@@ -211,6 +250,22 @@ impl Plan {
             paced.with(1, if slot.gpus == 0 { 1.0 } else { cluster.spec().models[model.index()].speed })
         })
     }
+    /// The job as a rule sees it, with so many of its workers on the ground.
+    fn grown(&self, view: &View<'_>, ground: &Ground, held: u32) -> Option<Grown> {
+        let it = view.job(self.job);
+        let known = it.estimated_end() != SimTime::NEVER;
+        let elastic = it.elasticity()?;
+        Some(Grown {
+            elastic,
+            mixing: it.mixing(),
+            gpus: gpus_of(it).max(1),
+            sure: self.sure,
+            flexible: held.min(elastic.max - self.sure.workers),
+            speed: ground.speed,
+            rate_now: self.now.rate(&elastic, it.mixing()),
+            left: known.then(|| it.estimated_end().since(view.now()).max(SimSpan::from_millis(1000))),
+        })
+    }
     /// How many workers beyond the base it should have once so many more came on this ground.
     fn goal(&self, more: u32) -> u32 {
         self.sure.workers - self.base_workers() + more
@@ -252,7 +307,7 @@ impl Scale for Grow {
             Fact::Started { job, .. } => self.started.push(job),
             Fact::Ended { job, .. } | Fact::Preempted { job, .. } | Fact::Broken { job, .. } | Fact::Evicting { job, .. } => {
                 self.started.retain(|it| *it != job);
-                self.jobs.remove(&job);
+                self.changed |= self.jobs.remove(&job);
             }
             Fact::Submitted { .. }
             | Fact::Rejected { .. }
@@ -290,7 +345,7 @@ impl Scale for Grow {
             // A trace may state a base that is not what the job starts with; such a job stays as it is.
             let starts_with = it.shape().groups[0].count;
             if it.elasticity().is_some_and(|elastic| elastic.base == starts_with && elastic.base < elastic.max) {
-                self.jobs.insert(job);
+                self.changed |= self.jobs.insert(job);
             }
         }
         self.mark = pass.out.mark();
@@ -310,6 +365,9 @@ impl Scale for Grow {
     }
     fn propose(&mut self, pass: &mut Pass<'_, '_>) {
         if self.jobs.is_empty() {
+            return;
+        }
+        if !self.is_due_now(pass) {
             return;
         }
         let view = pass.view;
@@ -333,6 +391,8 @@ impl Scale for Grow {
         for ground in self.grounds(pass, &plans) {
             self.divide(pass, &ground, &mut plans);
         }
+        self.divided = Some(view.now());
+        self.hungry = plans.iter().filter(|plan| self.would_grow(pass, plan)).map(|plan| plan.job).collect();
         for plan in &mut plans {
             let gone = Grow::settle(pass, plan);
             if !gone.is_empty() {

@@ -1,13 +1,12 @@
 //! `mckp`: flexible workers as a multiple-choice knapsack: an item for each number of workers of each job, worth the time by which it would end
 //! sooner (Aryl / Lyra, second phase; the value as in public re-implementations).
 //!
-//! One pool of free GPUs (two pools, of home and of loaned servers, are not told apart). Churn control is ours: a new division is adopted only if it
-//! is worth more than the pauses of those it changes.
+//! Churn control is ours: a new division is adopted only if it is worth more than the pauses of those it changes.
 
 use super::Build;
 use super::grow::{Grow, Rule};
 use super::grown::Grown;
-use super::knapsack::{Item, solve};
+use super::knapsack::{Choice, Item, solve};
 use crate::registry::{Entry, Kind, Knob};
 use crate::units::SimSpan;
 
@@ -17,15 +16,24 @@ pub const ENTRY: Entry<Build> = Entry {
     about: "the division of free GPUs that saves most estimated time, as a multiple-choice knapsack",
     source: "Li et al., \"Lyra: Elastic Scheduling for Deep Learning Clusters\", EuroSys 2023 (as Aryl: arXiv 2202.07896), by its abstract and public \
              re-implementations",
-    knobs: &[Knob::new("churn", "change workers only if that saves more than the pauses it costs (ours)", Kind::Bool, "true")],
+    knobs: &[
+        Knob::new("churn", "change workers only if that saves more than the pauses it costs (ours)", Kind::Bool, "true"),
+        Knob::new(
+            "one_pool",
+            "GPUs of all models are one capacity, each worth its speed, instead of one model after the other, the slowest first (ours)",
+            Kind::Bool,
+            "false",
+        ),
+    ],
     needs: &[],
     provides: &[],
     timed: false,
-    build: |knobs, _case| Grow::boxed(Mckp { churn: knobs.flag("churn") }),
+    build: |knobs, _case| Grow::boxed(Mckp { churn: knobs.flag("churn"), one_pool: knobs.flag("one_pool") }),
 };
 
 struct Mckp {
     churn: bool,
+    one_pool: bool,
 }
 
 /// What each number of workers beyond the base saves, in milliseconds.
@@ -37,9 +45,16 @@ fn items(job: &Grown) -> Vec<Item> {
 }
 
 impl Rule for Mckp {
+    fn takes_all_as_one(&self) -> bool {
+        self.one_pool
+    }
+    fn wants(&self, job: &Grown, pause: SimSpan) -> bool {
+        let saved = job.left_with(0).zip(job.left_with(job.most())).map_or(0, |(now, then)| now.saturating_sub(then));
+        0 < saved && (!self.churn || pause.as_millis() < saved)
+    }
     fn divide(&mut self, jobs: &[Grown], capacity: u32, _waits: bool, pause: SimSpan) -> Vec<u32> {
         let groups: Vec<Vec<Item>> = jobs.iter().map(items).collect();
-        let (picks, value) = solve(&groups, capacity);
+        let Choice { picks, value, .. } = solve(&groups, capacity);
         let held: u32 = jobs.iter().map(|job| job.flexible * job.gpus).sum();
         if self.churn && held <= capacity {
             let of = |(job, group): (&Grown, &Vec<Item>)| {
