@@ -2,7 +2,7 @@
 //! than is there, nothing runs on what is down, and GPU time is neither made nor lost.
 
 use super::{AuditReport, Faults};
-use crate::cluster::{NodeState, Slot};
+use crate::cluster::{Class, NodeState, Slot};
 use crate::engine::Case;
 use crate::facts::Fact;
 use crate::ids::{GpuId, JobId, NodeId, PoolId};
@@ -66,6 +66,8 @@ pub(super) struct Machines {
     down_gpus: Vec<GpuId>,
     /// Attempts that were lost in this instant, with the node that is said to have done it and the GPUs that they held of it.
     broken: Vec<(JobId, NodeId, u64)>,
+    /// The flexible worker that was let go last, when and whose.
+    turning: Option<(SimTime, JobId, Slot)>,
 }
 
 impl Machines {
@@ -97,6 +99,7 @@ impl Machines {
             down_nodes: Vec::new(),
             down_gpus: Vec::new(),
             broken: Vec::new(),
+            turning: None,
         }
     }
 
@@ -116,6 +119,7 @@ impl Machines {
                     return;
                 };
                 let holding = self.held.get_mut(&job).expect("it was just found").swap_remove(row);
+                self.turning = (slot.class == Class::Flexible).then_some((faults.at, job, slot));
                 self.free(job, holding, faults);
             }
             Fact::Preempted { job, .. } | Fact::Broken { job, .. } | Fact::Ended { job, .. } => {
@@ -192,19 +196,24 @@ impl Machines {
             faults.say(format!("{who} claims for a task group it does not have, on {place}"));
             return;
         };
+        // A flexible worker that turns into a base worker stays where it was, whatever became of the node.
+        let stays = self.turning.take().is_some_and(|(at, who, was)| {
+            let same = (was.node, was.gpus, was.milli) == (slot.node, slot.gpus, slot.milli);
+            same && at == faults.at && who == job && slot.class == Class::Base
+        });
         let machine = &mut self.nodes[slot.node.index()];
         let mut wrong = Vec::new();
-        if machine.state != NodeState::Up {
+        if machine.state != NodeState::Up && !stays {
             wrong.push("which is not up");
         }
-        if machine.cordoned {
+        if machine.cordoned && !stays {
             wrong.push("which is cordoned");
         }
         let barred = |&window: &u32| match case.cluster.windows[window as usize].account {
             None => true,
             Some(account) => case.accounts.path(row.account).all(|at| at != account),
         };
-        if machine.windows.iter().any(barred) {
+        if !stays && machine.windows.iter().any(barred) {
             wrong.push("which is in a window that does not admit it");
         }
         if !group.request.allows(spec.model, machine.pool) {

@@ -176,7 +176,7 @@ pub fn day_of(rows: &[(SimTime, f64)]) -> Option<Day> {
 
 /// The bursts of a recorded hour: values summed over bins of five minutes, over their mean. `None` if nothing was recorded.
 pub fn bursts_of(rows: &[(SimTime, f64)]) -> Option<Vec<f64>> {
-    let mut bins = vec![0.0; 12];
+    let mut bins = [0.0; 12];
     for (at, value) in rows.iter().filter(|(at, _)| *at < SimTime::ZERO + SimSpan::HOUR) {
         bins[(at.as_millis() / 300_000) as usize] += value;
     }

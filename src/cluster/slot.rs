@@ -40,13 +40,15 @@ impl Slot {
     }
 }
 
-/// Takes workers from what a job holds. A flexible worker, the last there is, takes the place and number of each base worker that goes. Returns
-/// those that changed so, before and after.
-pub fn shrink(held: &mut Vec<Slot>, gone: &[Slot]) -> Vec<(Slot, Slot)> {
+/// Takes workers from what a job holds. A flexible worker takes the place and number of each base worker that goes: the last one on a node that
+/// `stays` open, else the last. Returns those that changed so, before and after.
+pub fn shrink(held: &mut Vec<Slot>, gone: &[Slot], stays: impl Fn(NodeId) -> bool) -> Vec<(Slot, Slot)> {
     held.retain(|slot| !gone.contains(slot));
     let mut turned = Vec::new();
     for base in gone.iter().filter(|slot| slot.class == Class::Base) {
-        if let Some(slot) = held.iter_mut().rev().find(|slot| slot.class == Class::Flexible) {
+        let flexible = |open: bool| held.iter().rposition(|it| it.class == Class::Flexible && (!open || stays(it.node)));
+        if let Some(at) = flexible(true).or_else(|| flexible(false)) {
+            let slot = &mut held[at];
             let before = *slot;
             *slot = Slot { class: Class::Base, task: base.task, ..before };
             turned.push((before, *slot));

@@ -217,7 +217,8 @@ impl Engine<'_> {
 
     /// Takes workers away that the job holds; flexible ones take the places of base workers that go.
     pub(super) fn drop_claims(&mut self, job: JobId, gone: &[Slot]) {
-        let turned = shrink(self.jobs.slots_mut(job), gone);
+        let cluster = &self.cluster;
+        let turned = shrink(self.jobs.slots_mut(job), gone, |node| cluster.node(node).is_open());
         for slot in gone {
             let request = self.request(job, slot);
             self.cluster.give(slot, &request);

@@ -1,11 +1,13 @@
 //! Public traces, where they are there: every row is accounted for.
 
 use super::{knobs, shared};
+use schedlab::cluster::demand::{Day, bursts_of, day_of};
 use schedlab::registry::Value;
 use schedlab::trace::{self, Import, ReadOptions, TraceError};
 use schedlab::units::{MilliGpu, SimSpan, SimTime};
 use schedlab::workload::load::offered_load;
 use schedlab::workload::{Catalog, inflate, shape};
+use std::io::Read as _;
 use std::path::Path;
 
 #[test]
@@ -144,4 +146,46 @@ fn orders_of_what_is_not_there_are_refused_line_by_line() {
     assert_eq!(told.len(), 2);
     assert!(told[0].contains("order.csv:3: the order names a node `zz`"), "{told:?}");
     assert!(told[1].contains("order.csv:5: the order names a pod `q`"), "{told:?}");
+}
+
+/// The file in an archive of one file: its header says how long it is (POSIX ustar).
+fn untarred(bytes: &[u8]) -> Vec<u8> {
+    let mut tar = Vec::new();
+    flate2::read::GzDecoder::new(bytes).read_to_end(&mut tar).expect("a gzip file");
+    let mut at = 0;
+    loop {
+        let header = &tar[at..at + 512];
+        let size = std::str::from_utf8(&header[124..135]).expect("octal digits").trim_matches(['\0', ' ']);
+        let size = usize::from_str_radix(size, 8).expect("octal digits");
+        // Entries that hold something else than a file (long names, times) come before it.
+        if matches!(header[156], b'0' | 0) {
+            return tar[at + 512..at + 512 + size].to_vec();
+        }
+        at += 512 + size.div_ceil(512) * 512;
+    }
+}
+
+/// A day of image generation at Alibaba: most of it in thirteen half hours, then hardly any; and an hour of requests to language models at Azure.
+#[test]
+fn requests_of_inference_are_a_day_and_an_hour() {
+    let (Some(genai), Some(azure)) =
+        (shared("traces/alibaba-v2026-genai/qps.tar.gz"), shared("traces/azure-llm-2023/AzureLLMInferenceTrace_conv.csv.gz"))
+    else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("qps.csv");
+    std::fs::write(&file, untarred(&std::fs::read(genai).expect("the archive"))).expect("a file");
+    let rows = schedlab::trace::read_series(&file).expect("a series");
+    assert_eq!(rows.len(), 23_513, "the requests that generate");
+    let Some(Day::Points(points)) = day_of(&rows) else { panic!("a day with a shape") };
+    let busy = points.iter().filter(|point| 0.6 < **point).count();
+    let calm = points.iter().filter(|point| **point < 0.05).count();
+    assert!((12..=14).contains(&busy), "{busy} half hours above 60 % of the most");
+    assert!(15 <= calm, "{calm} half hours below 5 %");
+    let rows = schedlab::trace::read_series(&azure).expect("a series");
+    assert_eq!(rows.len(), 19_366, "a request each");
+    let bursts = bursts_of(&rows).expect("an hour of requests");
+    let (low, high) = bursts.iter().fold((9.0_f64, 0.0_f64), |(low, high), it| (low.min(*it), high.max(*it)));
+    assert!(low < 0.95 && 1.05 < high, "{bursts:?}");
 }

@@ -2,7 +2,7 @@
 //! the interface is untried.
 
 use super::bench::{Bench, timeline};
-use schedlab::cluster::{Class, DemandSample, HealthEvent, Slot, Window};
+use schedlab::cluster::{Class, DemandSample, HealthEvent, Shape, Slot, TaskRequest, Window};
 use schedlab::engine::{Case, Decisions, Move, Outcome, Policy, Release, ShareChange, Status, Unresumable, Unwatched, View, run};
 use schedlab::facts::{Amendment, EndReason, Fact, PreemptReason, QueueReason, Refusal, RejectReason};
 use schedlab::ids::{AccountId, GpuId, JobId, NodeId, PoolId};
@@ -573,4 +573,43 @@ fn a_policy_that_never_settles_is_named() {
     });
     assert!(0 < outcome.counters.pass_limits);
     assert!(facts(&outcome).contains(&(0, Fact::PassLimit)));
+}
+
+/// Two elastic jobs alone on eight GPUs, two to six workers, 50 and 20 s with six: all that one can use to the one, what is left to the other,
+/// and everything to who is left (the specification's other two timelines; the knapsack's is in `scale`).
+#[test]
+fn all_to_one_of_two_elastic_jobs_first() {
+    let run = |first: u32| -> Vec<(u64, u32)> {
+        let mut bench = Bench::new(1, 8).jobs("A at 0: 2 gpus 50 s | B at 0: 2 gpus 20 s");
+        bench.per_task = 1;
+        let elastic = Elasticity { base: 2, max: 6, reference: 6, curve: Curve::Linear };
+        let shape = bench.catalog.shape(&Shape::of(2, TaskRequest::whole(1)));
+        for row in 0..2 {
+            bench.workload.extras.push(Extra { elastic: Some(elastic), ..Extra::default() });
+            bench.workload.jobs[row].extra = row as u32;
+            bench.workload.jobs[row].shape = shape;
+        }
+        let outcome = drive(&bench.case(), |view, out| {
+            let (favoured, other) = (JobId(first), JobId(1 - first));
+            let holds = |job| view.job(job).slots().len();
+            // The favoured job has GPUs 0 to 5, the other 6 and 7 and then what the first leaves.
+            let base = |job: JobId, gpu: u64| (job, [slot(0, 1 << gpu, 0), slot(0, 2 << gpu, 1)]);
+            let more = [2, 3, 4, 5].map(|task| Slot { class: Class::Flexible, ..slot(0, 1 << task, task) });
+            match (holds(favoured), holds(other)) {
+                (0, 0) if view.job(favoured).status() == Status::Queued => {
+                    for (job, slots) in [base(favoured, 0), base(other, 6)] {
+                        out.start(job, &slots, &[]);
+                    }
+                }
+                (2, 2) => out.scale(favoured, &more, &[]),
+                (0, 2) => out.scale(other, &more, &[]),
+                _ => {}
+            }
+        });
+        let end =
+            |(at, fact): (SimTime, Fact)| if let Fact::Ended { job, .. } = fact { Some((at.as_millis(), job.0)) } else { None };
+        outcome.ledger.iter().filter_map(end).collect()
+    };
+    assert_eq!(run(0), [(50_000, 0), (53_334, 1)], "A first: 50.0 and 53.3 s");
+    assert_eq!(run(1), [(20_000, 1), (63_334, 0)], "B first: 20.0 and 63.3 s");
 }

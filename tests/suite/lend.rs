@@ -278,7 +278,7 @@ fn rules() -> impl Strategy<Value = PolicySpec> {
         prop::sample::select(vec!["base", "gandiva", "afs", "optimus", "mckp"]),
         prop::sample::select(vec!["aryl", "aryl", "aryl", "opportunistic", "none"]),
     );
-    let knobs = (0_u64..20, 0_u64..15, 1_i64..3, any::<bool>());
+    let knobs = (0_u64..45, 0_u64..15, 1_i64..3, any::<bool>());
     let reclaim = prop::sample::select(schedlab::policy::lend::reclaim::Rule::NAMES.to_vec());
     (stages, knobs, reclaim).prop_map(|(((order, evict), fill, place, scale, lend), (grace, delay, hold, admits), reclaim)| {
         // Reservations need promises.
@@ -302,7 +302,8 @@ fn work_done(case: &Case, outcome: &Outcome) -> BTreeMap<u32, (f64, u32)> {
     let extra = |job: u32| case.workload.extra(&case.workload.jobs[job as usize]).cloned().unwrap_or_default();
     let mut held: BTreeMap<u32, Vec<Slot>> = BTreeMap::new();
     let mut open: BTreeMap<u32, (SimTime, f64)> = BTreeMap::new();
-    let (mut done, mut over): (BTreeMap<u32, (f64, u32)>, BTreeMap<u32, (f64, u32)>) = Default::default();
+    let mut done: BTreeMap<u32, (f64, u32)> = BTreeMap::new();
+    let mut over: BTreeMap<u32, (f64, u32)> = BTreeMap::new();
     let rate = |job: u32, slots: &[Slot]| {
         let extra = extra(job);
         let speed = |slot: &Slot| case.cluster.models[case.cluster.nodes[slot.node.index()].model.index()].speed;

@@ -185,6 +185,11 @@ impl Lender {
         let Some(loans) = self.loans else { return Vec::new() };
         let due: Vec<NodeId> = self.called.iter().filter(|(_, until)| **until <= view.now()).map(|(node, _)| *node).collect();
         let (_, jobs) = self.tenants(view, context, &due, |_| false);
+        // Their pools change when they are empty; until then they are nobody's to use.
+        for &node in self.called.keys() {
+            context.draft.set_cordon(node, true);
+            context.touch(node);
+        }
         let mut leave = Vec::new();
         for job in jobs {
             if view.job(job).status() != Status::Running || context.phase(job) != Phase::Running {
@@ -197,7 +202,7 @@ impl Lender {
             if whole && view.job(job).elasticity().is_some() && gone.len() <= flexible {
                 out.scale(job, &[], &gone);
                 let mut kept = slots.to_vec();
-                shrink(&mut kept, &gone);
+                shrink(&mut kept, &gone, |node| context.draft.node(node).is_open());
                 for slot in &gone {
                     context.draft.give(slot, view.request(job, slot));
                 }
@@ -218,9 +223,6 @@ impl Lender {
                 on && !leaves && (view.job(**job).status().holds() || view.job(**job).status() == Status::Granting)
             };
             let held = guests.is_some_and(|jobs| jobs.iter().any(|job| stays(&job)));
-            // Its pool changes in this pass; until the next it is nobody's to use.
-            context.draft.set_cordon(node, true);
-            context.touch(node);
             if !held && (row.held == 0 || due.contains(&node)) {
                 if row.cordoned {
                     out.cordon(node, false);
