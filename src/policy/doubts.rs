@@ -15,13 +15,37 @@ use std::collections::BTreeMap;
 /// - A half-life that the chosen kernel does not read.
 /// - Placement by power where it is not known what some GPUs draw.
 /// - Descheduling that is never due, or moves nobody when it is.
+/// - Lending where no pool lends, and a grace that outlasts what is foreseen.
 pub fn doubts(spec: &PolicySpec, case: &Case) -> Vec<String> {
     let mut lines = of_contract(spec, case);
     lines.extend(of_kernel(spec));
     lines.extend(of_commitments(spec, case));
     lines.extend(of_moves(spec));
     lines.extend(of_power(spec, case));
+    lines.extend(of_loans(spec, case));
     lines
+}
+
+/// What there is to lend, and whether it comes back in time.
+fn of_loans(spec: &PolicySpec, case: &Case) -> Option<String> {
+    let Choice { entry, knobs } = spec.choice(Stage::Lend);
+    if *entry == "none" {
+        return None;
+    }
+    if case.cluster.loans.is_none() {
+        return Some(format!(
+            "warning: {}: `lend = \"{entry}\"` lends nothing: the scenario has no [cluster.inference]",
+            spec.name
+        ));
+    }
+    let times = case.cluster.demand.windows(2).map(|pair| pair[1].at.since(pair[0].at));
+    let (grace, least) = (knobs.opt_span("grace")?, times.filter(|gap| SimSpan::ZERO < *gap).min()?);
+    (least <= grace).then(|| {
+        format!(
+            "warning: {}: nodes called back may stay for {grace}, and what inference needs is foreseen for {least}: it may lack some",
+            spec.name
+        )
+    })
 }
 
 /// What GPUs draw, where placement goes by it.

@@ -183,6 +183,21 @@ fn a_lost_node_is_made_good_at_once() {
     assert_eq!(moves(&outcome), [(10, 1, true), (10, 2, true), (14, 1, false)]);
 }
 
+#[test]
+fn what_lends_nothing_or_comes_back_late_is_said() {
+    let mut bench = two_pools(1, 1, 8, 1.0);
+    needs(&mut bench, &[0, 0]);
+    let said = |bench: &Bench, spec: &PolicySpec| schedlab::policy::doubts(spec, &bench.case());
+    let grace = |s| with(lending("aryl"), "grace", Value::Span(SimSpan::from_secs(s)));
+    assert!(said(&bench, &grace(9)).is_empty());
+    let late =
+        "warning: test: nodes called back may stay for 10s, and what inference needs is foreseen for 10s: it may lack some";
+    assert_eq!(said(&bench, &grace(10)), [late]);
+    bench.cluster.loans = None;
+    let none = "warning: test: `lend = \"opportunistic\"` lends nothing: the scenario has no [cluster.inference]";
+    assert_eq!(said(&bench, &lending("opportunistic")), [none]);
+}
+
 /// Workers that a job can do without go first, and their jobs go on; a flexible worker takes the place of a base worker that goes.
 #[test]
 fn elastic_jobs_shrink_before_anyone_is_preempted() {
