@@ -126,12 +126,7 @@ impl Day {
     /// The shape at a part of the day, from 0 to 1.
     pub fn at(&self, part: f64) -> f64 {
         match self {
-            Day::Humps => {
-                let (low, high) = (0..288)
-                    .map(|row| humps(f64::from(row) / 12.0))
-                    .fold((f64::INFINITY, 0.0), |(low, high), it| (it.min(low), it.max(high)));
-                (humps(24.0 * part) - low) / (high - low)
-            }
+            Day::Humps => (humps(24.0 * part) - HUMPS.0) / (HUMPS.1 - HUMPS.0),
             Day::Points(points) => {
                 let at = part * points.len() as f64;
                 let (row, into) = (at as usize % points.len(), at - libm::floor(at));
@@ -140,6 +135,9 @@ impl Day {
         }
     }
 }
+
+/// The least and the most of the two humps at the full twelfths of an hour, at 4.83 h and 20.50 h.
+const HUMPS: (f64, f64) = (0.002227672134030713, 1.000611990876304);
 
 /// Lunch at 12.5 h, width 3 h, height 0.75; evening at 20.5 h, width 3.2 h, height 1; wrapped at midnight.
 fn humps(hour: f64) -> f64 {
@@ -155,17 +153,19 @@ fn humps(hour: f64) -> f64 {
 /// `None` if nothing was recorded, or always the same.
 pub fn day_of(rows: &[(SimTime, f64)]) -> Option<Day> {
     const BINS: usize = 48;
-    let mut bins = [0.0; BINS];
-    let mut last = 0;
-    for (at, value) in rows {
-        let bin = (at.as_millis() / 1_800_000) as usize % BINS;
-        bins[bin] += value;
-        last = last.max((at.as_millis() / 1_800_000) as usize);
-    }
+    const BIN: u64 = 1_800_000;
     // The bin in which the record ends may be a part of one.
-    let whole = last.min(BINS);
+    let whole = rows.iter().map(|(at, _)| (at.as_millis() / BIN) as usize).max().unwrap_or(0);
     if whole == 0 {
         return None;
+    }
+    let mut bins = [0.0; BINS];
+    for (at, value) in rows.iter().filter(|(at, _)| ((at.as_millis() / BIN) as usize) < whole) {
+        bins[(at.as_millis() / BIN) as usize % BINS] += value;
+    }
+    // Of more than a day the mean of all that there is of a bin.
+    for (bin, sum) in bins.iter_mut().enumerate().take(whole) {
+        *sum /= (whole - bin).div_ceil(BINS) as f64;
     }
     for bin in whole..BINS {
         let into = (bin - whole + 1) as f64 / (BINS - whole + 1) as f64;
@@ -174,19 +174,23 @@ pub fn day_of(rows: &[(SimTime, f64)]) -> Option<Day> {
     scaled(&bins).map(Day::Points)
 }
 
-/// The bursts of a recorded hour: values summed over bins of five minutes, over their mean. `None` if nothing was recorded.
+/// The bursts of a recorded hour: values summed over bins of five minutes, over their mean. `None` if nothing was recorded, or not for an hour.
 pub fn bursts_of(rows: &[(SimTime, f64)]) -> Option<Vec<f64>> {
+    let last = rows.iter().map(|row| row.0).max()?;
+    if last < SimTime::from_secs(55 * 60) {
+        return None;
+    }
     let mut bins = [0.0; 12];
     for (at, value) in rows.iter().filter(|(at, _)| *at < SimTime::ZERO + SimSpan::HOUR) {
         bins[(at.as_millis() / 300_000) as usize] += value;
     }
     let mean = bins.iter().sum::<f64>() / bins.len() as f64;
-    (0.0 < mean).then(|| bins.iter().map(|bin| bin / mean).collect())
+    (0.0 < mean && mean.is_finite()).then(|| bins.iter().map(|bin| bin / mean).collect())
 }
 
 fn scaled(bins: &[f64]) -> Option<Vec<f64>> {
     let (low, high) = bins.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &it| (it.min(low), it.max(high)));
-    (low < high).then(|| bins.iter().map(|bin| (bin - low) / (high - low)).collect())
+    (low < high && high.is_finite()).then(|| bins.iter().map(|bin| (bin - low) / (high - low)).collect())
 }
 
 #[cfg(test)]
@@ -282,6 +286,10 @@ mod tests {
         assert_eq!((day.at(0.0), day.at(30.0 / 48.0)), (1.0, 0.0));
         assert!((day.at(47.0 / 48.0) - 0.8).abs() < 1e-9);
         assert_eq!(day_of(&[]), None);
+        // A day and a half that is always the same has no shape.
+        let flat: Vec<(SimTime, f64)> = (0..=72).map(|n| (half_hours(n), 2.0)).collect();
+        assert_eq!(day_of(&flat), None);
+        assert_eq!(bursts_of(&flat[..1]), None);
         let hour: Vec<(SimTime, f64)> = (0..12).map(|n| (SimTime::from_secs(300 * n), 1.0 + n as f64)).collect();
         let bursts = bursts_of(&hour).expect("something was recorded");
         assert!((bursts.iter().sum::<f64>() - 12.0).abs() < 1e-9 && bursts[0] < bursts[11]);

@@ -147,6 +147,12 @@ impl ClusterSpec {
         let own = |node: &&NodeSpec| self.loans.is_none_or(|loans| node.pool != loans.from);
         MilliGpu::from_gpus(self.nodes.iter().filter(own).map(|node| u64::from(node.gpus)).sum())
     }
+    /// Speed of the slowest node that may be lent, if that is below the reference.
+    pub fn loaned_speed(&self) -> f64 {
+        let lent = |node: &&NodeSpec| self.loans.is_some_and(|loans| node.pool == loans.from);
+        let speed = |node: &NodeSpec| self.models.get(node.model.index()).map_or(1.0, |model| model.speed);
+        self.nodes.iter().filter(lent).map(speed).fold(1.0, f64::min)
+    }
     /// GPU capacity of all nodes.
     pub fn capacity(&self) -> MilliGpu {
         MilliGpu::from_gpus(self.nodes.iter().map(|node| u64::from(node.gpus)).sum())

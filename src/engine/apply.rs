@@ -364,6 +364,11 @@ impl Engine<'_> {
         }
         self.cluster.set_cordon(node, on);
         self.tell(&Fact::Cordoned { node, on });
+        if on {
+            // A closed node takes no new work, and a start that waits for its GPUs is new work.
+            self.drop_grants_on(node);
+            self.drop_reservations_on(node);
+        }
         Ok(())
     }
 }

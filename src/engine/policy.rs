@@ -3,7 +3,30 @@
 use super::decisions::Decisions;
 use super::view::View;
 use crate::facts::Fact;
+use crate::ids::{JobId, PoolId};
 use crate::units::SimTime;
+
+/// What a policy says of a job that waits, for those who ask why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Why {
+    /// Whether it may start at all, were there room.
+    pub admitted: bool,
+    /// Who comes first of those that wait in its tier, if that is known.
+    pub first: Option<JobId>,
+    /// Whether jobs may pass whoever comes first.
+    pub passes: bool,
+    /// Whether others may be made to leave.
+    pub evicts: bool,
+    /// A pool that it is kept from.
+    pub barred: Option<PoolId>,
+}
+
+impl Default for Why {
+    /// Of a policy that does not say.
+    fn default() -> Why {
+        Why { admitted: true, first: None, passes: true, evicts: false, barred: None }
+    }
+}
 
 /// A scheduling policy: hears what happened, reads the cluster, proposes changes, owns no cluster state.
 pub trait Policy: Send {
@@ -11,4 +34,8 @@ pub trait Policy: Send {
     fn observe(&mut self, at: SimTime, fact: &Fact);
     /// Appends proposals to `out`, in the order the engine should try them.
     fn decide(&mut self, view: &View<'_>, out: &mut Decisions);
+    /// What it says of a job that waits, after a pass that changed nothing. It decides nothing by being asked.
+    fn why(&mut self, _view: &View<'_>, _job: JobId) -> Why {
+        Why::default()
+    }
 }

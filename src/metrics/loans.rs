@@ -34,9 +34,8 @@ struct Held {
 struct Book {
     /// Nodes at home in the pool that lends, and where each is: on loan, down. Empty if no pool lends.
     nodes: BTreeMap<NodeId, (bool, bool)>,
-    /// GPUs of the largest of them, and of each.
+    /// GPUs of each.
     per_node: u64,
-    own: MilliGpu,
     held: BTreeMap<JobId, Held>,
     busy: MilliGpu,
     need: MilliGpu,
@@ -70,7 +69,6 @@ impl Book {
             book.nodes.insert(NodeId::from_index(row), (false, false));
             book.per_node = book.per_node.max(u64::from(node.gpus));
         }
-        book.own = spec.own_capacity();
         book
     }
     fn count(&self, on_loan: bool) -> u64 {

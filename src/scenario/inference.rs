@@ -10,7 +10,10 @@ use crate::registry::{Kind, Knob};
 use crate::trace;
 use crate::units::{MilliGpu, SimSpan, SimTime};
 use crate::workload::Catalog;
+use std::collections::BTreeSet;
 
+/// Most samples of need.
+const SAMPLES_MAX: u64 = 2_000_000;
 const USE: Kind = Kind::FRACTION;
 const POSITIVE: Kind = Kind::Span { min: SimSpan::from_secs(1), max: SimSpan::from_secs(1 << 32) };
 
@@ -51,7 +54,7 @@ pub const INFERENCE: Form = Form::of(
     ],
 );
 
-/// Reads the table: what is needed, and that nodes are lent. It names the pool of loaned nodes.
+/// Reads the table: what is needed, unless `[[cluster.demand]]` states it, and that nodes are lent. It names the pool of loaned nodes.
 ///
 /// - Errors: put into `faults`, those of files into `problems`.
 pub fn read(
@@ -67,8 +70,24 @@ pub fn read(
     let pool = pool.filter(|pool| spec.nodes.iter().any(|node| node.pool == *pool));
     if pool.is_none() {
         let fault = Fault::new(format!("no node belongs to a pool `{}`", knobs.text("pool")));
-        let known = catalog.pools.rows().iter().map(String::as_str);
+        let has_nodes = |(row, _): &(usize, &String)| spec.nodes.iter().any(|node| node.pool.index() == *row);
+        let known = catalog.pools.rows().iter().enumerate().filter(has_nodes).map(|(_, name)| name.as_str());
         faults.push(fault.at(table.place("pool"), "expected the pool of a node").nearest(knobs.text("pool"), known));
+    }
+    let sizes: BTreeSet<u8> = spec.nodes.iter().filter(|node| pool == Some(node.pool)).map(|node| node.gpus).collect();
+    if 1 < sizes.len() || sizes.contains(&0) {
+        let fault = Fault::new("what inference needs is counted in servers, and these are not alike");
+        faults.push(fault.at(table.place("pool"), "expected nodes with as many GPUs each, and at least one"));
+    }
+    if catalog.pools.row(knobs.text("loaned")).is_none() && catalog.pools.len() == Catalog::SET_MAX {
+        let fault = Fault::new(format!("there are {} pools already", Catalog::SET_MAX));
+        faults.push(fault.at(table.place("loaned"), "expected a pool less, so that there is one for nodes on loan"));
+        return None;
+    }
+    if SAMPLES_MAX < knobs.span("span").as_millis() / knobs.span("sample").as_millis() {
+        let fault = Fault::new(format!("these would be more than {SAMPLES_MAX} samples"));
+        faults.push(fault.at(table.place("sample"), "expected a longer time between samples, or a shorter `span`"));
+        return None;
     }
     let loaned = knobs.text("loaned");
     let is_taken = catalog.pools.row(loaned).is_some_and(|row| spec.nodes.iter().any(|node| node.pool.index() == row as usize));
@@ -80,10 +99,11 @@ pub fn read(
         let fault = Fault::new("a day would have its lowest point above its highest");
         faults.push(fault.at(table.place("peak"), format!("expected at least {}", knobs.float("trough"))));
     }
-    if cluster.says("demand") || !cluster.parts("demand").is_empty() {
-        faults.push(
-            Fault::new("what inference needs is said twice").at(&table.at, "expected this, or `[[cluster.demand]]`, not both"),
-        );
+    let stated = !cluster.parts("demand").is_empty();
+    let drawn = INFERENCE.knobs.iter().find(|knob| !["pool", "loaned"].contains(&knob.name) && table.says(knob.name));
+    if let (true, Some(knob)) = (stated, drawn) {
+        let fault = Fault::new("what inference needs is said twice");
+        faults.push(fault.at(table.key_place(knob.name), "expected this, or `[[cluster.demand]]`, not both"));
     }
     let mut series = |knob: &'static str| -> Option<Vec<(SimTime, f64)>> {
         let path = folders.file(knobs.opt_text(knob)?, table.place(knob), faults)?;
@@ -91,6 +111,11 @@ pub fn read(
     };
     let (day, bursts) = (series("day"), series("bursts"));
     let day = day.map_or(Some(Day::Humps), |rows| day_of(&rows));
+    let bursts = bursts.map(|rows| bursts_of(&rows));
+    if bursts == Some(None) {
+        let fault = Fault::new("this series is shorter than an hour, or says nothing of it");
+        faults.push(fault.at(table.place("bursts"), "expected an hour of requests"));
+    }
     if day.is_none() {
         let fault = Fault::new("this series is the same all day long, or shorter than half an hour");
         faults.push(fault.at(table.place("day"), "expected a day with a shape"));
@@ -98,6 +123,9 @@ pub fn read(
     let pool = pool?;
     let loans = Loans { from: pool, to: catalog.pool(loaned) };
     spec.loans = Some(loans);
+    if stated {
+        return None;
+    }
     let gpus = spec.nodes.iter().filter(|node| node.pool == pool).map(|node| u64::from(node.gpus)).sum();
     Some(Service {
         pool,
@@ -111,7 +139,7 @@ pub fn read(
         weekend: knobs.float("weekend"),
         starts_on: knobs.int("starts_on") as u64,
         spikes: knobs.int("spikes") as u32,
-        bursts: bursts.and_then(|rows| bursts_of(&rows)).map(|points| (points, knobs.float("burst_weight"))),
+        bursts: bursts.flatten().map(|points| (points, knobs.float("burst_weight"))),
         forecast: match knobs.text("forecast") {
             "last" => Forecast::Last,
             "noisy" => Forecast::Noisy(knobs.float("forecast_noise")),

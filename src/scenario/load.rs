@@ -159,7 +159,8 @@ impl Scenario {
     fn case_with_notes(&self, seed: u64, notes: &mut Vec<String>) -> Result<Case, Error> {
         let mut catalog = self.base.clone();
         let capacity = self.cluster.own_capacity();
-        let (mut workload, mut mix) = self.work.make(capacity, self.cluster.loans, seed, &mut catalog, notes)?;
+        let (mut workload, mut mix) =
+            self.work.make(capacity, (self.cluster.loans, self.cluster.loaned_speed()), seed, &mut catalog, notes)?;
         let (accounts, share_changes) = self.plan.settle(&mut catalog, &mut workload)?;
         let users = self.work.users(capacity, seed, (&self.plan, &accounts), &mut catalog)?;
         if let Some(users) = &users {
@@ -239,6 +240,10 @@ impl Loader {
         let (policies, seed, seeds, until) = self.run(file.part("run"));
         let measured = settings::Measured::read(file.part("run"), &mut self.faults);
         let failures = failures::failures(file.part("failures"), &mut self.faults);
+        if let (true, Some(users)) = (spec.loans.is_some(), file.part("workload").and_then(|it| it.part("users"))) {
+            let fault = Fault::new("users who react cannot be kept from servers that inference needs, so far");
+            self.faults.push(fault.at(&users.at, "expected a history or a generator beside `[cluster.inference]`"));
+        }
         let drains = drains::read(file, &spec, until, &mut self.faults);
         let (lookback, session_classes) = settings::figures(file.part("run"));
         let mut notes = std::mem::take(&mut self.notes);

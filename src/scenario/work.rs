@@ -65,7 +65,7 @@ impl Work {
     pub fn make(
         &self,
         capacity: MilliGpu,
-        loans: Option<Loans>,
+        (loans, slow): (Option<Loans>, f64),
         seed: u64,
         catalog: &mut Catalog,
         notes: &mut Vec<String>,
@@ -73,7 +73,7 @@ impl Work {
         let (workload, mix) = self.shaped(capacity, seed, catalog, notes)?;
         let workload = match (&self.flags, loans) {
             (Some(flags), loans) => {
-                Arc::new(flags::apply(flags, Arc::unwrap_or_clone(workload), self.per_task, loans, seed, catalog))
+                Arc::new(flags::apply(flags, Arc::unwrap_or_clone(workload), self.per_task, (loans, slow), seed, catalog))
             }
             (None, Some(loans)) => Arc::new(flags::keep_to_loans(Arc::unwrap_or_clone(workload), loans, catalog)),
             (None, None) => workload,

@@ -30,11 +30,17 @@ pub fn read_series(path: &Path) -> Result<Vec<(SimTime, f64)>, Vec<TraceError>> 
     let mut rows: Vec<(i64, f64)> = Vec::new();
     if let Some(mut table) = Table::with_header(lines, &COLUMNS, &mut faults) {
         let at = if table.has(AT) { AT } else { AZURE };
+        if !table.has(at) {
+            let help = Some("expected a column `at`, `timestamp_anon` or `TIMESTAMP`".into());
+            faults.push(TraceError::Lacks { file: path.to_owned(), message: "the series says no times".into(), help });
+            return faults.into_result(path).map(|()| Vec::new());
+        }
         while let Some(mut row) = table.next(&mut faults, None, &mut |_| ()) {
             let ms = row.need(at, "seconds, or a date such as `2023-11-16 18:15:46`", |text| match field::moment(text)? {
                 Moment::Relative(ms) | Moment::Dated(ms) => Some(ms),
             });
-            let value = row.parse(VALUE, "a number, at least 0", |text| field::number(text).filter(|value| 0.0 <= *value));
+            let value = row
+                .parse(VALUE, "a number from 0 to 1e12", |text| field::number(text).filter(|value| (0.0..=1e12).contains(value)));
             let counts = row.get(KIND).is_none_or(|kind| kind.starts_with(b"Generative"));
             if !row.finish(&mut faults) || !counts {
                 continue;

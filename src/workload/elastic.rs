@@ -19,7 +19,7 @@ pub enum Curve {
     Table(Points),
 }
 
-/// Points of a curve: workers, and what so many yield together. At least one, at most eight, both columns rising.
+/// Points of a curve: workers, which rise, and what so many yield together, which does not fall. At least one, at most eight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Points {
     rows: [(u32, f64); 8],
@@ -34,7 +34,9 @@ impl Points {
     pub fn new(points: &[(u32, f64)]) -> Option<Points> {
         let first = points.first()?;
         let rises = points.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1);
-        let sound = 1 <= first.0 && 0.0 < first.1 && points.iter().all(|point| point.1.is_finite());
+        // Beyond that rates lose their meaning: a job that yields nearly nothing never ends.
+        let bounded = |yields: &f64| (1e-6..=1e6).contains(yields);
+        let sound = 1 <= first.0 && points.iter().all(|point| bounded(&point.1) && bounded(&(point.1 / first.1)));
         if Points::MOST < points.len() || !rises || !sound {
             return None;
         }
@@ -125,7 +127,7 @@ impl std::str::FromStr for Curve {
 impl Curve {
     /// What files may say.
     pub const EXPECTED: &str = "`linear`, `power:0.8` or `loss:0.5`, the number from 0 to 1, or points as in `table:1=1 2=1.9 4=3.5`, \
-                                at most eight, rising";
+                                at most eight, workers rising and yields not falling, between 0.000001 and 1000000";
 }
 
 impl std::fmt::Display for Mixing {
@@ -222,6 +224,8 @@ mod tests {
             "table:2=1 1=2",
             "table:1=2 2=1",
             "table:1=NaN",
+            "table:1=1 2=1e12",
+            "table:1=1e-9",
         ] {
             assert_eq!(wrong.parse::<Curve>(), Err(()), "{wrong}");
         }

@@ -122,14 +122,15 @@ const ELASTIC: u64 = 100;
 const FUNGIBLE: u64 = 101;
 const HETERO: u64 = 102;
 
-/// Draws which jobs of a history are what. `per_task`: GPUs of a node at most; `loans`: which nodes may be lent, if any.
+/// Draws which jobs of a history are what. `per_task`: GPUs of a node at most; `loans`: which nodes may be lent, if any, and their
+/// speed.
 ///
 /// Only nodes on loan are open to work from elsewhere: no job is left a request that names the pool that lends.
 pub fn apply(
     flags: &Flags,
     mut workload: Workload,
     per_task: u8,
-    loans: Option<Loans>,
+    (loans, slow): (Option<Loans>, f64),
     seed: u64,
     catalog: &mut Catalog,
 ) -> Workload {
@@ -153,9 +154,17 @@ pub fn apply(
             None => shape,
         };
         workload.jobs[row].shape = catalog.shape(&shape);
+        // A limit on the run time with all workers would kill a job that runs with fewer, or on slower GPUs.
+        let base = elasticity.map_or(1.0, |elastic| elastic.rate(elastic.base));
+        let slowest = base * if fungible && loans.is_some() { slow } else { 1.0 };
+        if job.limit != SimSpan::FOREVER && slowest < 1.0 {
+            workload.jobs[row].limit = SimSpan::from_millis(libm::ceil(job.limit.as_millis() as f64 / slowest) as u64);
+        }
         if elasticity.is_some() || mixing != Mixing::Slowest {
             let extra = extra(&mut workload, row);
-            (extra.elastic, extra.mixing) = (elasticity.or(extra.elastic), mixing);
+            // What a history states of a job stands.
+            let stated = extra.mixing != Mixing::Slowest;
+            (extra.elastic, extra.mixing) = (elasticity.or(extra.elastic), if stated { extra.mixing } else { mixing });
         }
     }
     workload
@@ -276,7 +285,7 @@ mod tests {
         edits.iter().for_each(|(name, value)| knobs.set(name, value.clone()));
         let (workload, mut catalog) = history(sizes, 7200);
         let flags = Flags::new(&knobs).expect("flags");
-        (apply(&flags, workload, 8, loans, 3, &mut catalog), catalog)
+        (apply(&flags, workload, 8, (loans, 0.5), 3, &mut catalog), catalog)
     }
 
     #[test]
@@ -315,6 +324,23 @@ mod tests {
         // Without nodes on loan the flags change nothing but who is elastic.
         let (workload, _) = flagged(&edits, &sizes, None);
         assert!(workload.extras.iter().all(|extra| extra.mixing == Mixing::Slowest && extra.elastic.is_some()));
+    }
+
+    #[test]
+    fn limits_follow_and_what_is_stated_stands() {
+        let (mut workload, mut catalog) = history(&[1, 16], 7200);
+        for job in &mut workload.jobs {
+            job.limit = SimSpan::from_secs(10_000);
+        }
+        workload.jobs[0].extra = 0;
+        workload.extras.push(Extra { mixing: Mixing::At(0.5), ..Extra::default() });
+        let mut knobs = Knobs::defaults(KNOBS);
+        knobs.set("preset", Value::Text("ideal".into()));
+        let flags = Flags::new(&knobs).expect("flags");
+        let workload = apply(&flags, workload, 8, (Some(LOANS), 0.5), 3, &mut catalog);
+        let limits: Vec<u64> = workload.jobs.iter().map(|job| job.limit.as_millis() / 1000).collect();
+        assert_eq!(limits, [20_000, 40_000], "half the speed, and half of the workers");
+        assert_eq!(workload.extra(&workload.jobs[0]).map(|it| it.mixing), Some(Mixing::At(0.5)));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::bench::{Bench, policy};
 use super::properties::config;
 use proptest::prelude::*;
 use schedlab::audit::audit;
-use schedlab::cluster::{DemandSample, IdSet, Loans, ModelSpec, NodeSpec, Shape, Slot, TaskRequest};
+use schedlab::cluster::{DemandSample, HealthEvent, IdSet, Loans, ModelSpec, NodeSpec, Shape, Slot, TaskRequest};
 use schedlab::engine::{Case, Outcome, Undeclared};
 use schedlab::facts::{EndReason, Fact, PreemptReason};
 use schedlab::ids::{JobId, ModelId, NodeId, PoolId};
@@ -178,7 +178,7 @@ fn a_lost_node_is_made_good_at_once() {
     let mut bench = two_pools(1, 3, 8, 1.0);
     needs(&mut bench, &[8, 8, 8]);
     submit(&mut bench, &rigid(0, 8, 19));
-    bench.cluster.health = vec![(SimTime::from_secs(14), schedlab::cluster::HealthEvent::NodeDown(NodeId(3)))];
+    bench.cluster.health = vec![(SimTime::from_secs(14), HealthEvent::NodeDown(NodeId(3)))];
     let outcome = bench.run(&with(lending("aryl"), "headroom", Value::Float(0.0)));
     assert_eq!(moves(&outcome), [(10, 1, true), (10, 2, true), (14, 1, false)]);
 }
@@ -252,14 +252,24 @@ fn lent() -> impl Strategy<Value = Bench> {
     let job = (0_u64..80, 1_u64..60, (1_u32..4, 0_u32..4), 1_u8..5, any::<u8>(), 0_u64..30);
     let shape = prop::sample::select(vec![(2_usize, 3_usize, 4_u8), (1, 5, 4), (3, 2, 8)]);
     let speed = prop::sample::select(vec![1.0, 0.5]);
-    let engine = (0_u64..3, prop::sample::select(vec![0_u64, 0, 4]));
-    (shape, speed, prop::collection::vec(job, 1..25), prop::collection::vec(0_u64..20, 1..12), engine).prop_map(
-        |((train, serve, gpus), speed, jobs, samples, (pause, latency))| {
+    let engine = (0_u64..3, prop::sample::select(vec![0_u64, 0, 4, 25]));
+    let health = prop::collection::vec((0_u64..120, any::<prop::sample::Index>(), 0_u8..3), 0..4);
+    (shape, speed, prop::collection::vec(job, 1..25), prop::collection::vec(0_u64..20, 1..12), engine, health).prop_map(
+        |((train, serve, gpus), speed, jobs, samples, (pause, latency), health)| {
             let mut bench = two_pools(train, serve, gpus, speed).engine(|engine| {
                 engine.scale_pause = SimSpan::from_secs(pause);
                 engine.eviction_latency = SimSpan::from_secs(latency);
             });
             needs(&mut bench, &samples);
+            // What goes down or drains is whole again a while later.
+            for (at, node, kind) in health {
+                let node = NodeId::from_index(node.index(train + serve));
+                let event =
+                    [HealthEvent::NodeDown(node), HealthEvent::NodeDrain(node), HealthEvent::NodeUp(node)][usize::from(kind)];
+                bench.cluster.health.push((SimTime::from_secs(at), event));
+                bench.cluster.health.push((SimTime::from_secs(at + 40), HealthEvent::NodeUp(node)));
+            }
+            bench.cluster.health.sort_by_key(|it| it.0);
             for (at, work, (tasks, more), each, flags, declared) in jobs {
                 let mixing = [Mixing::Slowest, Mixing::Never, Mixing::At(0.7)][usize::from(flags % 3)];
                 let most = if flags & 8 == 0 { tasks + more } else { tasks };
@@ -348,7 +358,7 @@ fn work_done(case: &Case, outcome: &Outcome) -> BTreeMap<u32, (f64, u32)> {
                 close(job.0);
                 open.insert(job.0, (from, rate(job.0, &held[&job.0])));
             }
-            Fact::Preempted { job, .. } | Fact::Ended { job, .. } => {
+            Fact::Preempted { job, .. } | Fact::Broken { job, .. } | Fact::Ended { job, .. } => {
                 close(job.0);
                 held.remove(&job.0);
                 if let Fact::Ended { reason: EndReason::Completed, .. } = fact {

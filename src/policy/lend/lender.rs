@@ -53,10 +53,14 @@ pub(super) struct Lender {
     change: isize,
     /// Nodes called back, each with when it must be empty.
     called: BTreeMap<NodeId, SimTime>,
+    /// Those of them that were closed for it.
+    closed: BTreeSet<NodeId>,
     /// Nodes lent that do not yet take work, each with when they do.
     handed: BTreeMap<NodeId, SimTime>,
     /// Who has claims on which node at home there; some may have gone since.
     guests: BTreeMap<NodeId, BTreeSet<JobId>>,
+    /// Jobs whose start is agreed and whose GPUs are being vacated: they claim nothing yet.
+    granting: BTreeSet<JobId>,
     /// Calls so far, so that each draws anew.
     calls: u64,
     seed: u64,
@@ -77,8 +81,10 @@ impl Lender {
             lost: false,
             change: 0,
             called: BTreeMap::new(),
+            closed: BTreeSet::new(),
             handed: BTreeMap::new(),
             guests: BTreeMap::new(),
+            granting: BTreeSet::new(),
             calls: 0,
             seed: case.seed,
         }
@@ -172,8 +178,12 @@ impl Lender {
             self.called.insert(node, until);
             let row = view.cluster().node(node);
             // One that holds nothing goes home in this pass: closed now, it would stay so there.
-            if self.handed.remove(&node).is_none() && !row.cordoned && 0 < row.held && SimSpan::ZERO < terms.grace {
+            let slow = SimSpan::ZERO < terms.grace || SimSpan::ZERO < view.eviction_latency();
+            if self.handed.remove(&node).is_some() {
+                self.closed.insert(node);
+            } else if !row.cordoned && slow && (0 < row.held || self.guests.get(&node).is_some_and(|guests| !guests.is_empty())) {
                 out.cordon(node, true);
+                self.closed.insert(node);
             }
         }
         if view.now() < until {
@@ -224,7 +234,7 @@ impl Lender {
             };
             let held = guests.is_some_and(|jobs| jobs.iter().any(|job| stays(&job)));
             if !held && (row.held == 0 || due.contains(&node)) {
-                if row.cordoned {
+                if self.closed.remove(&node) {
                     out.cordon(node, false);
                 }
                 out.move_node(node, loans.from);
@@ -283,6 +293,12 @@ impl Lend for Lender {
         if let Fact::NodeChanged { node, .. } = *fact {
             self.lost |= self.home.binary_search(&node).is_ok();
         }
+        if let Fact::Granting { job, .. } = *fact {
+            self.granting.insert(job);
+        }
+        if let Fact::Started { job, .. } | Fact::CalledOff { job } | Fact::Ended { job, .. } = *fact {
+            self.granting.remove(&job);
+        }
         if let Fact::Claimed { job, slot } = *fact
             && self.home.binary_search(&slot.node).is_ok()
         {
@@ -303,6 +319,11 @@ impl Lend for Lender {
     }
     fn propose(&mut self, view: &View<'_>, context: &mut Context, out: &mut Decisions) -> Vec<JobId> {
         let change = std::mem::take(&mut self.change);
+        for &job in &self.granting {
+            for slot in view.job(job).slots().iter().filter(|slot| self.home.binary_search(&slot.node).is_ok()) {
+                self.guests.entry(slot.node).or_default().insert(job);
+            }
+        }
         if change < 0 {
             self.call(view, context, change.unsigned_abs(), out);
         }

@@ -1,6 +1,7 @@
 //! `opportunistic`: whatever inference does not need at the moment is lent at once, and called back from anyone.
 //!
-//! A comparator of Aryl's; its details are our choice: no headroom, no forecast, and nodes called back at random, whoever is on them.
+//! After a comparator of Aryl's, as recalled: jobs that do not fit at home use idle inference servers, and die when those are needed. Ours: no headroom, no
+//! forecast, nodes are handed over like other loans, and called back at random, whoever is on them (work that is promised a min runtime is not).
 
 use super::Build;
 use super::lender::{Lender, Terms};
@@ -12,7 +13,7 @@ use crate::units::SimSpan;
 pub const ENTRY: Entry<Build> = Entry {
     name: "opportunistic",
     about: "whatever inference does not need now is lent, and called back at random, whoever is on it",
-    source: "a baseline of Lyra (EuroSys 2023); the details are our choice",
+    source: "after a baseline of Lyra (EuroSys 2023), as recalled and not verified; the details are our choice",
     knobs: &[],
     needs: &[],
     provides: &[],

@@ -2,7 +2,7 @@
 //! without preempting anyone.
 //!
 //! Published: best-fit-decreasing bin packing over heterogeneous servers (Aryl / Lyra, by its abstract). The groups of nodes, and their order, are our
-//! choice, as far as they could be had. Jobs are placed in the order in which they start, not the largest first: whose turn it is decides
+//! choice. Jobs are placed in the order in which they start, not the largest first: whose turn it is decides
 //! the order; within a gang the largest tasks come first.
 
 use super::{Ask, Build, Place, fit};

@@ -16,7 +16,7 @@ pub use state::{Hold, Loaned, Reclaimed, Tenant};
 pub enum Rule {
     /// The least preemption cost, a job's one preemption divided evenly among the loaned servers it is on.
     CostServer,
-    /// The same, divided by its GPUs there.
+    /// The same, by its GPUs there over all it holds, on loan or not: of a job that is partly at home this adds up to less than one.
     CostGpu,
     /// Fewest running jobs, as counted when the servers are called back.
     ScfStatic,
