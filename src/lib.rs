@@ -17,6 +17,7 @@ pub mod drive;
 pub mod engine;
 pub mod error;
 pub mod evolve;
+pub mod explain;
 pub mod facts;
 pub mod form;
 pub mod fragment;

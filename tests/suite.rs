@@ -22,6 +22,8 @@ mod drives;
 mod evolve;
 #[path = "suite/experiments.rs"]
 mod experiments;
+#[path = "suite/explain.rs"]
+mod explain;
 #[path = "suite/failures.rs"]
 mod failures;
 #[path = "suite/fgd.rs"]

@@ -23,6 +23,8 @@ pub enum Command {
     Sweep(Box<SweepArgs>),
     /// Compare a scenario with a baseline, limit by limit, and fail if a change of policy made a figure worse
     Check(CheckArgs),
+    /// Say why a job of a run waited, cause by cause, and what happened to it
+    Explain(ExplainArgs),
     /// Look for better values of a policy's knobs by a genetic algorithm, under a guardrail
     Evolve(EvolveArgs),
     /// Learn from runs of a scenario whether somebody is about to be refused, and say how well that is foreseen
@@ -35,6 +37,27 @@ pub enum Command {
     Schema(SchemaArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
+}
+
+/// Arguments of `explain`.
+#[derive(Debug, ClapArgs)]
+pub struct ExplainArgs {
+    /// What `schedlab run` wrote: the directory, or that of one policy or seed in it
+    pub run_dir: PathBuf,
+    /// The job, by its name in the workload
+    pub job: String,
+    /// Under which policy [default: the first, or the one whose directory is named]
+    #[arg(long, value_name = "NAME")]
+    pub policy: Option<String>,
+    /// With which seed [default: the first, or the one whose directory is named]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Print all of it as JSON, and nothing else
+    #[arg(long)]
+    pub json: bool,
+    /// No progress
+    #[arg(long, short)]
+    pub quiet: bool,
 }
 
 /// Arguments of `run`.

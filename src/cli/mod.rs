@@ -7,6 +7,7 @@ mod batch;
 mod check;
 mod completions;
 mod evolve;
+mod explain;
 mod list;
 mod output;
 mod predict;
@@ -45,6 +46,7 @@ fn dispatch(args: Args) -> Result<(), Error> {
         args::Command::Run(it) => run::run(&it),
         args::Command::Sweep(it) => sweep::sweep(&it),
         args::Command::Check(it) => check::check(&it),
+        args::Command::Explain(it) => explain::run(&it),
         args::Command::Evolve(it) => evolve::evolve(&it),
         args::Command::Predict(it) => predict::predict(&it),
         args::Command::Trace(it) => trace::trace(&it),

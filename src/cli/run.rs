@@ -50,6 +50,7 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
     let inputs = report::inputs(&cases.iter().collect::<Vec<&Case>>());
     let timing = Timing { runs: timings };
     let summary = Summary { settings: args.settings.clone(), ..Summary::new(&scenario.name, &inputs, &runs) };
+    writer.origin(&report::Origin::new(&args.scenario, &args.settings, &args.policies)).map_err(unwritten)?;
     writer.finish(&summary, &timing).map_err(unwritten)?;
     if args.json {
         return output::print(&summary.to_json());

@@ -12,7 +12,7 @@ use super::place::Place;
 use super::queue::Tier;
 use super::scale::Scale;
 use crate::cluster::NodeState;
-use crate::engine::{Decisions, Policy, View};
+use crate::engine::{Decisions, Policy, View, Why};
 
 use crate::facts::{Fact, PreemptReason};
 use crate::ids::{JobId, NodeId};
@@ -165,6 +165,24 @@ impl Policy for Staged {
             }
         }
     }
+    fn why(&mut self, view: &View<'_>, job: JobId) -> Why {
+        why(self, view, job)
+    }
+}
+
+/// Who comes first of those that wait in the tier of `job`, and whatever else its stages say of it.
+fn why(staged: &mut Staged, view: &View<'_>, job: JobId) -> Why {
+    let Stages { order, fill, place, evict, .. } = &mut staged.stages;
+    let context = &mut staged.context;
+    let it = view.job(job);
+    let tier = if context.tiers && !it.is_allocated() { Tier::Unallocated } else { Tier::Allocated };
+    let (admitted, barred, evicts, passes) =
+        (order.admits(view, job), context.bounds(it).barred, evict.is_active(), fill.passes());
+    let mut nothing = Decisions::default();
+    context.queue.begin_pass();
+    let mut pass = Pass { view, context, order: &mut **order, place: &mut **place, evict: &mut **evict, out: &mut nothing };
+    let first = pass.first(tier, |_, _| Some(u64::MAX)).map(|(_, queued)| queued.key.job);
+    Why { admitted, first, passes, evicts, barred }
 }
 
 /// Takes up that a job was just told to leave.

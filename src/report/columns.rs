@@ -281,6 +281,7 @@ const INTRODUCTION: &str = "# What a run writes
   names the percentiles whose rank is such a job.
 - `summary.md`: the same as tables, for people.
 - `timing.json`: wall times, events per second, decision times: all that may differ between equal runs.
+- `run.json`: scenario, settings and policies as they were said, from which `schedlab explain` makes a run again.
 - `POLICY/SEED/ledger`: every fact of the run, packed, compressed and hashed.
 - `POLICY/SEED/*.parquet`: the tables below (Zstandard). Times are seconds from the origin of the run.
 ";

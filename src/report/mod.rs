@@ -19,6 +19,7 @@ mod inputs;
 mod keys;
 mod loans;
 mod numbers;
+mod origin;
 mod parquet;
 mod render;
 mod sections;
@@ -49,6 +50,7 @@ pub use keys::{
     SpreadSummary, TierSummary, WindowCliffSummary,
 };
 pub use numbers::round;
+pub use origin::Origin;
 pub use parquet::{Values as TableColumn, write_frame, write_tables};
 pub use render::{set_markdown, set_terminal, summary_md, terminal};
 pub use summary::{Run, RunSummary, Summary, Waits};

@@ -3,6 +3,7 @@
 
 use super::columns::TABLES;
 use super::error::ReportError;
+use super::origin::Origin;
 use super::parquet::write_tables;
 use super::render::summary_md;
 use super::summary::Summary;
@@ -67,6 +68,12 @@ impl Writer {
         Ok(())
     }
 
+    /// Writes what the result is of.
+    pub fn origin(&self, origin: &Origin) -> Result<(), ReportError> {
+        let file = self.partial.join(Origin::FILE);
+        fs::write(&file, origin.to_json()).map_err(|source| ReportError::Write { file, source })
+    }
+
     /// Writes the summary and puts the result in its place; an older one goes only then.
     pub fn finish(self, summary: &Summary, timing: &Timing) -> Result<(), ReportError> {
         for (name, text) in [("summary.md", summary_md(summary)), ("timing.json", timing.to_json()), (SUMMARY, summary.to_json())]
@@ -108,7 +115,7 @@ const SUMMARY: &str = "summary.json";
 
 /// Whether a directory holds nothing that is not part of a result, so that it may be replaced.
 fn is_ours(dir: &Path) -> io::Result<bool> {
-    let named = |name: &str| [SUMMARY, "summary.md", "timing.json", "report.html"].contains(&name);
+    let named = |name: &str| [SUMMARY, "summary.md", "timing.json", "report.html", Origin::FILE].contains(&name);
     let part = |name: &str| name == "ledger" || TABLES.iter().any(|table| table.file == name);
     for entry in fs::read_dir(dir)? {
         let entry = entry?;

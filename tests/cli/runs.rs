@@ -35,6 +35,38 @@ fn jobs_written_out_run_as_worked_by_hand() {
     }
 }
 
+/// Job 2 needs all four processors and waits for job 1; job 3 would fit beside job 1, but not without delaying job 2.
+#[test]
+fn a_wait_is_explained_from_its_result() {
+    let desk = Desk::new(&[("scenarios/three.toml", THREE)]);
+    summary(&desk, &["run", "scenarios/three.toml", "--json", "--out", "out"]);
+    let explained = |args: &[&str]| summary(&desk, &[&["explain"], args, &["--json"]].concat());
+    let of = |value: &Value| value["causes_s"].clone();
+    assert_eq!(of(&explained(&["out", "2"])), serde_json::json!({"no-capacity": 99.0}));
+    assert_eq!(of(&explained(&["out/fcfs", "3"])), serde_json::json!({"behind": 98.0, "no-capacity": 10.0}));
+    let easy = explained(&["out/easy/1", "3"]);
+    assert_eq!(of(&easy), serde_json::json!({"reserved": 98.0, "no-capacity": 10.0}));
+    assert_eq!((easy["waited_s"].as_f64(), easy["waits"][0]["first"].as_str()), (Some(108.0), Some("2")));
+    assert_eq!(of(&explained(&["out", "3", "--policy", "greedy"])), serde_json::json!({}));
+
+    let refused = |args: &[&str], said: &str| {
+        let output = desk.schedlab(args);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.contains(said), "{text}");
+    };
+    refused(&["explain", "out", "4"], "there is no job `4`");
+    refused(&["explain", "out", "2", "--policy", "fcf"], "did you mean `fcfs`?");
+    refused(&["explain", "out", "2", "--seed", "9"], "no run of `fcfs` with seed 9");
+    refused(&["explain", "nowhere", "2"], "there is no directory `nowhere`");
+    refused(&["explain", "scenarios", "2"], "holds no result");
+    // The scenario changed: what would be explained is not what was recorded.
+    std::fs::write(desk.path().join("scenarios/three.toml"), THREE.replace("1000s", "900s")).unwrap();
+    refused(&["explain", "out", "2"], "is not the one that was recorded");
+    std::fs::write(desk.path().join("out/run.json"), "{").unwrap();
+    refused(&["explain", "out", "2"], "is not what `schedlab run` wrote");
+}
+
 #[test]
 fn settings_change_scenario_and_policies() {
     let desk = Desk::new(&[("three.toml", THREE)]);

@@ -25,6 +25,10 @@ pub trait Fill: Send {
     fn uses_running(&self) -> bool {
         true
     }
+    /// Whether jobs may pass a head that does not fit.
+    fn passes(&self) -> bool {
+        true
+    }
     /// Proposes starts for one tier, best first.
     fn fill(&mut self, pass: &mut Pass<'_, '_>, tier: Tier);
 }

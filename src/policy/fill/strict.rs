@@ -30,6 +30,9 @@ impl Fill for Strict {
     fn uses_running(&self) -> bool {
         false
     }
+    fn passes(&self) -> bool {
+        self.preemptible
+    }
     fn fill(&mut self, pass: &mut Pass<'_, '_>, tier: Tier) {
         while let Some((at, head)) = pass.first(tier, |_, _| Some(u64::MAX)) {
             if pass.is_blocked(at) {

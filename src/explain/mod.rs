@@ -1,0 +1,211 @@
+//! Why jobs waited: a run made again, with a witness beside the policy that notes after each pass what each watched job waits for. Runs are
+//! deterministic, so nothing has to be recorded when they are first made: recording costs nothing there.
+//!
+//! The causes of a job add up to its whole time in the queue, to the millisecond: each stretch between two passes has the cause that stood
+//! after the first of them.
+
+mod cause;
+
+pub use cause::Cause;
+
+use crate::engine::{Case, Decisions, Outcome, Policy, View, Watch, Why, run};
+use crate::facts::{EndReason, Fact, PreemptReason, Weighing};
+use crate::ids::JobId;
+use crate::units::{SimSpan, SimTime};
+use cause::Look;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A stretch of waiting with one cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// From when.
+    pub from: SimTime,
+    /// Until when.
+    pub until: SimTime,
+    /// What for.
+    pub cause: Cause,
+    /// Who came first of those that waited when it began, if not itself.
+    pub first: Option<JobId>,
+}
+
+/// What else happened to a job.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Event {
+    /// It entered the queue: submitted, or back after an attempt.
+    Queued,
+    /// An attempt began, with that much overhead before its first work.
+    Started(SimSpan),
+    /// It was stopped: for whom, why, with what work lost, and how the two sides of the share tree compared.
+    Preempted(Option<JobId>, PreemptReason, SimSpan, Option<Weighing>),
+    /// It was lost with a node or GPU.
+    Broken(SimSpan),
+    /// Its workers changed.
+    Scaled(u32),
+    /// It is over.
+    Ended(EndReason),
+}
+
+/// The life of a job as far as waiting goes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Account {
+    /// Its waiting, in order; neighbours differ.
+    pub stretches: Vec<Stretch>,
+    /// What happened to it, in order.
+    pub events: Vec<(SimTime, Event)>,
+    /// Since when it waits, and for what.
+    open: Option<(SimTime, Cause, Option<JobId>)>,
+}
+
+impl Account {
+    /// All its time in the queue.
+    pub fn waited(&self) -> SimSpan {
+        self.stretches.iter().fold(SimSpan::ZERO, |sum, it| sum.plus(it.until.since(it.from)))
+    }
+    /// Its time in the queue by cause, those that there are, the longest first.
+    pub fn by_cause(&self) -> Vec<(Cause, SimSpan)> {
+        let mut sums: BTreeMap<Cause, SimSpan> = BTreeMap::new();
+        for it in &self.stretches {
+            let sum = sums.entry(it.cause).or_insert(SimSpan::ZERO);
+            *sum = sum.plus(it.until.since(it.from));
+        }
+        let mut list: Vec<(Cause, SimSpan)> = sums.into_iter().collect();
+        list.sort_by_key(|(cause, span)| (std::cmp::Reverse(span.as_millis()), *cause));
+        list
+    }
+    /// Turns to another cause, or to none.
+    fn turn(&mut self, now: SimTime, next: Option<(Cause, Option<JobId>)>) {
+        if let Some((from, cause, first)) = self.open.take() {
+            match next {
+                Some((same, _)) if same == cause => {
+                    self.open = Some((from, cause, first));
+                    return;
+                }
+                _ if from < now => self.stretches.push(Stretch { from, until: now, cause, first }),
+                _ => {}
+            }
+        }
+        self.open = next.map(|(cause, first)| (now, cause, first));
+    }
+}
+
+/// Runs the policy on the case again, and says of each watched job what it waited for.
+pub fn explain(
+    case: &Case,
+    policy: &mut dyn Policy,
+    jobs: &BTreeSet<JobId>,
+    watch: &mut dyn Watch,
+) -> (Outcome, BTreeMap<JobId, Account>) {
+    let accounts = jobs.iter().map(|job| (*job, Account::default())).collect();
+    let mut witness =
+        Witness { policy, accounts, waiting: BTreeSet::new(), running: BTreeSet::new(), weighed: None, look: Look::default() };
+    let outcome = run(case, case.source(), &mut witness, watch);
+    let end = outcome.end;
+    let mut accounts = witness.accounts;
+    accounts.values_mut().for_each(|account| account.turn(end, None));
+    (outcome, accounts)
+}
+
+struct Witness<'p> {
+    policy: &'p mut dyn Policy,
+    accounts: BTreeMap<JobId, Account>,
+    /// Watched jobs that wait.
+    waiting: BTreeSet<JobId>,
+    running: BTreeSet<JobId>,
+    /// How the one who is to leave next compared.
+    weighed: Option<(JobId, Weighing)>,
+    look: Look,
+}
+
+impl Witness<'_> {
+    fn note(&mut self, at: SimTime, job: JobId, event: Event) {
+        if let Some(account) = self.accounts.get_mut(&job) {
+            account.events.push((at, event));
+        }
+    }
+    /// A watched job is in the queue from now on, or no longer.
+    fn queue(&mut self, at: SimTime, job: JobId, waits: bool) {
+        let Some(account) = self.accounts.get_mut(&job) else { return };
+        // The pass of this very instant says what for.
+        account.turn(at, waits.then_some((Cause::NoCapacity, None)));
+        if waits {
+            self.waiting.insert(job);
+        } else {
+            self.waiting.remove(&job);
+        }
+    }
+}
+
+impl Policy for Witness<'_> {
+    fn observe(&mut self, at: SimTime, fact: &Fact) {
+        match *fact {
+            Fact::Queued { job, .. } => {
+                self.queue(at, job, true);
+                self.note(at, job, Event::Queued);
+            }
+            Fact::Started { job, overhead, .. } => {
+                self.queue(at, job, false);
+                self.running.insert(job);
+                self.note(at, job, Event::Started(overhead));
+            }
+            Fact::Weighed { job, weighing, .. } => self.weighed = Some((job, weighing)),
+            Fact::Preempted { job, by, reason, lost } => {
+                self.running.remove(&job);
+                let weighing = self.weighed.filter(|(who, _)| *who == job).map(|(_, weighing)| weighing);
+                self.note(at, job, Event::Preempted(by, reason, lost, weighing));
+            }
+            Fact::Broken { job, lost, .. } => {
+                self.running.remove(&job);
+                self.note(at, job, Event::Broken(lost));
+            }
+            Fact::Scaled { job, workers, .. } => self.note(at, job, Event::Scaled(workers)),
+            Fact::Ended { job, reason, .. } => {
+                self.queue(at, job, false);
+                self.running.remove(&job);
+                self.note(at, job, Event::Ended(reason));
+            }
+            Fact::Submitted { .. }
+            | Fact::Rejected { .. }
+            | Fact::Amended { .. }
+            | Fact::Claimed { .. }
+            | Fact::Released { .. }
+            | Fact::Ready { .. }
+            | Fact::Migrated { .. }
+            | Fact::Granting { .. }
+            | Fact::CalledOff { .. }
+            | Fact::Evicting { .. }
+            | Fact::Noted { .. }
+            | Fact::NodeChanged { .. }
+            | Fact::Cordoned { .. }
+            | Fact::GpuChanged { .. }
+            | Fact::Moved { .. }
+            | Fact::ShareChanged { .. }
+            | Fact::DemandChanged { .. }
+            | Fact::WindowEdge { .. }
+            | Fact::Reserved { .. }
+            | Fact::Unreserved { .. }
+            | Fact::Refused { .. }
+            | Fact::PassLimit
+            | Fact::Cut => {}
+        }
+        self.policy.observe(at, fact);
+    }
+    fn decide(&mut self, view: &View<'_>, out: &mut Decisions) {
+        self.policy.decide(view, out);
+        // Another pass follows a change; its end is what stands.
+        if !out.are_idle() || self.waiting.is_empty() {
+            return;
+        }
+        self.look.begin();
+        for &job in &self.waiting {
+            let why = self.policy.why(view, job);
+            let cause = self.look.cause(view, job, &why, &self.running);
+            let first = why.first.filter(|first| *first != job);
+            if let Some(account) = self.accounts.get_mut(&job) {
+                account.turn(view.now(), Some((cause, first)));
+            }
+        }
+    }
+    fn why(&mut self, view: &View<'_>, job: JobId) -> Why {
+        self.policy.why(view, job)
+    }
+}

@@ -1,0 +1,77 @@
+//! Why jobs waited: the causes add up to the wait, and in small cases they are the ones that a reader would name.
+
+use super::bench::{Bench, policy};
+use super::reference::scenario;
+use schedlab::engine::{Case, Unwatched};
+use schedlab::explain::{Account, Cause, explain};
+use schedlab::form::Faults;
+use schedlab::ids::JobId;
+use schedlab::metrics::waited;
+use schedlab::policy::PolicySpec;
+use schedlab::scenario::policies;
+use schedlab::seed::{self, Purpose};
+use schedlab::units::SimSpan;
+use std::collections::{BTreeMap, BTreeSet};
+
+fn explained(case: &Case, spec: &PolicySpec, jobs: &BTreeSet<JobId>) -> BTreeMap<JobId, Account> {
+    let mut plain = spec.build(case).expect("the stages go together");
+    let before = schedlab::engine::run(case, case.source(), &mut *plain, &mut Unwatched);
+    let mut policy = spec.build(case).expect("the stages go together");
+    let (outcome, accounts) = explain(case, &mut *policy, jobs, &mut Unwatched);
+    assert_eq!(outcome.ledger.hash(), before.ledger.hash(), "{}: a witness changes nothing", spec.name);
+    let waits: BTreeMap<JobId, SimSpan> = waited(case, &outcome).into_iter().map(|it| (it.job, it.wait)).collect();
+    for (job, account) in &accounts {
+        let causes: u64 = account.by_cause().iter().map(|(_, span)| span.as_millis()).sum();
+        assert_eq!(causes, account.waited().as_millis());
+        if let Some(wait) = waits.get(job) {
+            assert_eq!(account.waited(), *wait, "{}: {job:?}: {account:?}", spec.name);
+        }
+        assert!(account.stretches.windows(2).all(|pair| pair[0].until <= pair[1].from));
+    }
+    accounts
+}
+
+fn causes(bench: &Bench, spec: &PolicySpec, job: u32) -> Vec<(Cause, u64)> {
+    let job = JobId(job);
+    let accounts = explained(&bench.case(), spec, &BTreeSet::from([job]));
+    accounts[&job].by_cause().into_iter().map(|(cause, span)| (cause, span.as_millis() / 1000)).collect()
+}
+
+#[test]
+fn small_cases_have_the_causes_that_one_sees() {
+    // B waits for A's GPUs; C would fit beside A, and may not pass B.
+    let bench = Bench::new(1, 4).jobs("A at 0: 3 gpus 10 s | B at 1: 2 gpus 5 s | C at 2: 1 gpus 5 s");
+    assert_eq!(causes(&bench, &policy("fifo", "strict", "first-fit", "nobody"), 1), [(Cause::NoCapacity, 9)]);
+    assert_eq!(causes(&bench, &policy("fifo", "strict", "first-fit", "nobody"), 2), [(Cause::Behind, 8)]);
+    assert_eq!(causes(&bench, &policy("fifo", "greedy", "first-fit", "nobody"), 2), []);
+    // A long one could start beside A, but not without delaying B: EASY keeps the room.
+    let bench = Bench::new(1, 4).jobs("A at 0: 3 gpus 10 s | B at 1: 4 gpus 5 s | C at 2: 1 gpus 50 s");
+    assert_eq!(causes(&bench, &policy("fifo", "easy", "first-fit", "nobody"), 2), [(Cause::Reserved, 8), (Cause::NoCapacity, 5)]);
+    // Two GPUs are free on each of two nodes, and none has three.
+    let bench = Bench::new(2, 4).jobs("A at 0: 2 gpus 10 s | B at 0: 2 gpus 10 s | C at 1: 3 gpus 5 s");
+    assert_eq!(causes(&bench, &policy("fifo", "greedy", "worst-fit", "nobody"), 2), [(Cause::Fragmented, 9)]);
+    assert_eq!(causes(&bench, &policy("fifo", "greedy", "best-fit", "nobody"), 2), []);
+}
+
+/// In shipped scenarios with their policies, of a thousand jobs drawn at random: the causes add up to the wait to the millisecond, and asking changes nothing.
+#[test]
+fn causes_add_up_in_shipped_scenarios() {
+    for (name, settings) in [
+        ("quickstart", &["workload.synth.span=9d"][..]),
+        ("aryl", &["workload.load=0.9"][..]),
+        ("aryl/budgets", &["workload.synth.jobs=2500", "workload.synth.span=7d", "run.warm_up=0"][..]),
+        ("turns", &[][..]),
+    ] {
+        let scenario = scenario(name, settings);
+        let case = scenario.case(scenario.seed).expect("a case");
+        let jobs = case.workload.jobs.len();
+        let draw = |n: u64| JobId::from_index(seed::index(7, Purpose::Sample, n, 0, jobs));
+        let chosen: BTreeSet<JobId> = (0..1000.min(jobs as u64)).map(draw).collect();
+        for (policy, place) in &scenario.policies {
+            let draft = policies::find_policy(policy, place, &scenario.folders, &mut Faults::default()).expect("a policy");
+            let specs = policies::check_policies(vec![draft], &[], &mut Vec::new()).unwrap_or_else(|error| panic!("{error:?}"));
+            let case = schedlab::drive::under(&specs[0], &case);
+            explained(&case, &specs[0], &chosen);
+        }
+    }
+}
