@@ -45,7 +45,14 @@ pub struct ExplainArgs {
     /// What `schedlab run` wrote: the directory, or that of one policy or seed in it
     pub run_dir: PathBuf,
     /// The job, by its name in the workload
-    pub job: String,
+    #[arg(required_unless_present_any = ["account", "idle"], conflicts_with_all = ["account", "idle"])]
+    pub job: Option<String>,
+    /// Instead of a job: what all jobs of this account, or below it, waited for, and what it received of what it was owed
+    #[arg(long, value_name = "NAME", conflicts_with = "idle")]
+    pub account: Option<String>,
+    /// Instead of a job: why GPUs were free
+    #[arg(long)]
+    pub idle: bool,
     /// Under which policy [default: the first, or the one whose directory is named]
     #[arg(long, value_name = "NAME")]
     pub policy: Option<String>,

@@ -6,16 +6,16 @@ use super::progress::Bars;
 use crate::drive::{build, under};
 use crate::engine::Case;
 use crate::error::Error;
-use crate::explain::{Account, Event, explain};
+use crate::explain::{Account, Cause, Event, Explained, explain};
 use crate::facts::Ratio;
 use crate::form::Fault;
 use crate::ids::JobId;
 use crate::policy::PolicySpec;
 use crate::report::{Origin, Summary, duration};
 use crate::scenario::chosen;
-use crate::units::{SimSpan, SimTime};
+use crate::units::{GpuTime, SimSpan, SimTime};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,11 +44,18 @@ pub fn run(args: &ExplainArgs) -> Result<(), Error> {
             "users who react submit as their jobs end: which job is meant is not known before the run is made again",
         ));
     }
-    let job = job(&case, &args.job)?;
+    let (mut jobs, mut account) = (BTreeSet::new(), None);
+    if let Some(name) = &args.job {
+        jobs.insert(job(&case, name)?);
+    }
+    if let Some(name) = &args.account {
+        account = Some(name.as_str());
+        jobs = jobs_of(&case, name)?;
+    }
     let bars = Bars::new(args.quiet);
     let mut watch = bars.watch(&format!("{} {seed}", spec.name), Some(case.workload.jobs.len()));
     let mut policy = build(spec, &case)?;
-    let (outcome, accounts) = explain(&case, &mut *policy, &BTreeSet::from([job]), &mut watch);
+    let Explained { outcome, accounts, idle } = explain(&case, &mut *policy, &jobs, &mut watch);
     watch.finish();
     if outcome.ledger.hash() != recorded.ledger_hash {
         return Err(Error::input(format!(
@@ -56,11 +63,97 @@ pub fn run(args: &ExplainArgs) -> Result<(), Error> {
             origin.scenario
         )));
     }
-    let account = accounts.get(&job).cloned().unwrap_or_default();
-    if args.json {
-        return output::print(&format!("{:#}\n", to_json(&case, spec, job, &account)));
+    let label = format!("{} under {}, seed {}", origin.scenario, spec.name, case.seed);
+    let (text, json) = match (account, jobs.first()) {
+        (Some(name), _) => {
+            let sums = GpuTimes::of_jobs(&case, &accounts);
+            let about = format!("{label}: {} jobs of {name} waited for {} GPU h.", jobs.len(), hours(sums.all()));
+            let owed =
+                recorded.by_account.get(name).and_then(|it| Some((it.owed_gpu_h?, it.delivered_gpu_h?, it.delivered_of_owed)));
+            (sums.text(&about, owed), sums.json(&case, spec, ("account", name), owed))
+        }
+        (None, Some(&job)) => {
+            let account = accounts.get(&job).cloned().unwrap_or_default();
+            (text(&case, spec, job, &account, outcome.end), to_json(&case, spec, job, &account))
+        }
+        (None, None) => {
+            let sums = GpuTimes(idle.by_cause.into_iter().collect());
+            let part = 100.0 * sums.all().as_raw() as f64 / (idle.all.as_raw() as f64).max(1.0);
+            let about = format!("{label}: {} GPU h were free, {part:.1} % of all.", hours(sums.all()));
+            (sums.text(&about, None), sums.json(&case, spec, ("idle", "all"), None))
+        }
+    };
+    output::print(&if args.json { format!("{json:#}\n") } else { text })
+}
+
+/// GPU time by cause; without one: nobody waited.
+struct GpuTimes(Vec<(Option<Cause>, GpuTime)>);
+
+/// Owed and delivered GPU hours, and the part of the first that the second is.
+type Owed = (f64, f64, Option<f64>);
+
+impl GpuTimes {
+    /// What jobs waited for, each weighing as many GPUs as it asks for.
+    fn of_jobs(case: &Case, accounts: &BTreeMap<JobId, Account>) -> GpuTimes {
+        let mut sums: BTreeMap<Option<Cause>, GpuTime> = BTreeMap::new();
+        for (job, account) in accounts {
+            let gpus = case.catalog.shapes.rows()[case.workload.jobs[job.index()].shape.index()].capacity();
+            for (cause, span) in account.by_cause() {
+                *sums.entry(Some(cause)).or_default() += gpus * span;
+            }
+        }
+        GpuTimes(sums.into_iter().collect())
     }
-    output::print(&text(&case, spec, job, &account, outcome.end))
+    fn all(&self) -> GpuTime {
+        self.0.iter().map(|it| it.1).sum()
+    }
+    fn text(&self, about: &str, owed: Option<Owed>) -> String {
+        let mut text = format!("{about}\n");
+        if let Some((owed, delivered, part)) = owed {
+            let part = part.map_or_else(String::new, |part| format!(", {:.1} % of it as that counts", 100.0 * part));
+            let _ = writeln!(text, "It was owed {owed:.0} GPU h, and received {delivered:.0}{part}.");
+        }
+        let all = self.all().as_raw() as f64;
+        let mut rows: Vec<_> = self.0.iter().filter(|(_, time)| GpuTime::ZERO < *time).collect();
+        rows.sort_by_key(|(cause, time)| (std::cmp::Reverse(*time), *cause));
+        if !rows.is_empty() {
+            text.push('\n');
+        }
+        for (cause, time) in rows {
+            let part = 100.0 * time.as_raw() as f64 / all;
+            let said = cause.map_or("nobody waits", Cause::about);
+            let _ = writeln!(text, "  {:>12} GPU h  {part:>5.1} %  {said}", hours(*time));
+        }
+        text
+    }
+    fn json(&self, case: &Case, spec: &PolicySpec, (of, name): (&str, &str), owed: Option<Owed>) -> Value {
+        let hours = |time: GpuTime| (time.as_gpu_hours_f64() * 1e6).round() / 1e6;
+        let causes: serde_json::Map<String, Value> =
+            self.0.iter().map(|(cause, time)| (cause.map_or("no-demand", Cause::name).to_owned(), json!(hours(*time)))).collect();
+        let mut all = json!({"policy": spec.name, "seed": case.seed, "gpu_h": hours(self.all()), "causes_gpu_h": causes});
+        all[of] = json!(name);
+        if let Some((owed, delivered, part)) = owed {
+            (all["owed_gpu_h"], all["delivered_gpu_h"], all["delivered_of_owed"]) = (json!(owed), json!(delivered), json!(part));
+        }
+        all
+    }
+}
+
+fn hours(time: GpuTime) -> String {
+    format!("{:.1}", time.as_gpu_hours_f64())
+}
+
+/// The jobs charged to an account or to one below it.
+fn jobs_of(case: &Case, name: &str) -> Result<BTreeSet<JobId>, Error> {
+    let names = case.catalog.accounts.rows();
+    let below = |path: &str| path == name || path.strip_prefix(name).is_some_and(|rest| rest.starts_with('/'));
+    let jobs = case.workload.jobs.iter().enumerate().filter(|(_, job)| below(&names[job.account.index()]));
+    let jobs: BTreeSet<JobId> = jobs.map(|(row, _)| JobId::from_index(row)).collect();
+    if jobs.is_empty() {
+        let known = names.iter().map(String::as_str);
+        return Err(Fault::new(format!("no job is charged to an account `{name}`")).nearest(name, known).into());
+    }
+    Ok(jobs)
 }
 
 /// A result directory, or a run in it, and what it is of.
@@ -166,11 +259,11 @@ fn text(case: &Case, spec: &PolicySpec, job: JobId, account: &Account, end: SimT
     let waited = account.waited();
     let _ = writeln!(
         text,
-        "{} under {}, seed {}: {} GPUs, submitted at {}, waited {} in all.",
+        "{} under {}, seed {}: {}, submitted at {}, waited {} in all.",
         named(case, job),
         spec.name,
         case.seed,
-        shape.gpus(),
+        if shape.gpus() == 1 { "1 GPU".to_owned() } else { format!("{} GPUs", shape.gpus()) },
         since_start(it.submit),
         duration(seconds(waited))
     );

@@ -10,8 +10,8 @@ pub use cause::Cause;
 
 use crate::engine::{Case, Decisions, Outcome, Policy, View, Watch, Why, run};
 use crate::facts::{EndReason, Fact, PreemptReason, Weighing};
-use crate::ids::JobId;
-use crate::units::{SimSpan, SimTime};
+use crate::ids::{JobId, NodeId};
+use crate::units::{GpuTime, MilliGpu, SimSpan, SimTime};
 use cause::Look;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -88,32 +88,70 @@ impl Account {
     }
 }
 
-/// Runs the policy on the case again, and says of each watched job what it waited for.
-pub fn explain(
-    case: &Case,
-    policy: &mut dyn Policy,
-    jobs: &BTreeSet<JobId>,
-    watch: &mut dyn Watch,
-) -> (Outcome, BTreeMap<JobId, Account>) {
+/// GPU time that was free, by what whoever came first then waited for; `None`: nobody waited. And GPU time that was held or closed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Idle {
+    /// Free GPU time of nodes that take work.
+    pub by_cause: BTreeMap<Option<Cause>, GpuTime>,
+    /// All GPU time of nodes that no pool lends away at the moment.
+    pub all: GpuTime,
+    /// Since when, how much and why.
+    open: Option<(SimTime, MilliGpu, MilliGpu, Option<Cause>)>,
+}
+
+impl Idle {
+    fn turn(&mut self, now: SimTime, next: Option<(MilliGpu, MilliGpu, Option<Cause>)>) {
+        if let Some((from, free, all, cause)) = self.open.take() {
+            *self.by_cause.entry(cause).or_default() += free * now.since(from);
+            self.all += all * now.since(from);
+        }
+        self.open = next.map(|(free, all, cause)| (now, free, all, cause));
+    }
+}
+
+/// What a run made again shows.
+pub struct Explained {
+    /// The run.
+    pub outcome: Outcome,
+    /// Of each watched job what it waited for.
+    pub accounts: BTreeMap<JobId, Account>,
+    /// Why GPUs were free.
+    pub idle: Idle,
+}
+
+/// Runs the policy on the case again, and says of each watched job what it waited for, and why GPUs were free.
+pub fn explain(case: &Case, policy: &mut dyn Policy, jobs: &BTreeSet<JobId>, watch: &mut dyn Watch) -> Explained {
     let accounts = jobs.iter().map(|job| (*job, Account::default())).collect();
-    let mut witness =
-        Witness { policy, accounts, waiting: BTreeSet::new(), running: BTreeSet::new(), weighed: None, look: Look::default() };
+    let mut witness = Witness {
+        policy,
+        accounts,
+        queued: BTreeSet::new(),
+        waiting: BTreeSet::new(),
+        running: BTreeSet::new(),
+        weighed: None,
+        look: Look::default(),
+        idle: Idle::default(),
+    };
     let outcome = run(case, case.source(), &mut witness, watch);
     let end = outcome.end;
-    let mut accounts = witness.accounts;
+    let (mut accounts, mut idle) = (witness.accounts, witness.idle);
     accounts.values_mut().for_each(|account| account.turn(end, None));
-    (outcome, accounts)
+    idle.turn(end, None);
+    Explained { outcome, accounts, idle }
 }
 
 struct Witness<'p> {
     policy: &'p mut dyn Policy,
     accounts: BTreeMap<JobId, Account>,
+    /// All jobs that wait.
+    queued: BTreeSet<JobId>,
     /// Watched jobs that wait.
     waiting: BTreeSet<JobId>,
     running: BTreeSet<JobId>,
     /// How the one who is to leave next compared.
     weighed: Option<(JobId, Weighing)>,
     look: Look,
+    idle: Idle,
 }
 
 impl Witness<'_> {
@@ -124,6 +162,11 @@ impl Witness<'_> {
     }
     /// A watched job is in the queue from now on, or no longer.
     fn queue(&mut self, at: SimTime, job: JobId, waits: bool) {
+        if waits {
+            self.queued.insert(job);
+        } else {
+            self.queued.remove(&job);
+        }
         let Some(account) = self.accounts.get_mut(&job) else { return };
         // The pass of this very instant says what for.
         account.turn(at, waits.then_some((Cause::NoCapacity, None)));
@@ -133,6 +176,20 @@ impl Witness<'_> {
             self.waiting.remove(&job);
         }
     }
+}
+
+/// Free GPUs of nodes that take work, and all GPUs of nodes that no pool keeps for its own work.
+fn open_gpus(view: &View<'_>) -> (MilliGpu, MilliGpu) {
+    let cluster = view.cluster();
+    let lends = view.loans().map(|loans| loans.from);
+    let (mut free, mut all) = (0, 0);
+    for (row, node) in cluster.nodes().iter().enumerate().filter(|(_, node)| lends != Some(node.pool)) {
+        all += u64::from(node.gpus) * 1000;
+        if node.is_open() {
+            free += cluster.gpu_free(NodeId::from_index(row)).iter().map(|&milli| u64::from(milli)).sum::<u64>();
+        }
+    }
+    (MilliGpu::from_milli(free), MilliGpu::from_milli(all))
 }
 
 impl Policy for Witness<'_> {
@@ -192,10 +249,18 @@ impl Policy for Witness<'_> {
     fn decide(&mut self, view: &View<'_>, out: &mut Decisions) {
         self.policy.decide(view, out);
         // Another pass follows a change; its end is what stands.
-        if !out.are_idle() || self.waiting.is_empty() {
+        if !out.are_idle() {
             return;
         }
         self.look.begin();
+        // Whoever comes first says why what is free is not used.
+        let head = self.queued.first().copied().map(|job| self.policy.why(view, job).first.unwrap_or(job));
+        let cause = head.map(|job| {
+            let why = self.policy.why(view, job);
+            self.look.cause(view, job, &why, &self.running)
+        });
+        let (free, all) = open_gpus(view);
+        self.idle.turn(view.now(), Some((free, all, cause)));
         for &job in &self.waiting {
             let why = self.policy.why(view, job);
             let cause = self.look.cause(view, job, &why, &self.running);

@@ -49,6 +49,17 @@ fn a_wait_is_explained_from_its_result() {
     assert_eq!((easy["waited_s"].as_f64(), easy["waits"][0]["first"].as_str()), (Some(108.0), Some("2")));
     assert_eq!(of(&explained(&["out", "3", "--policy", "greedy"])), serde_json::json!({}));
 
+    // One GPU was free beside the first job, while the second waited for all four; then three beside the third.
+    let idle = summary(&desk, &["explain", "out", "--idle", "--json"]);
+    let part = |hours: f64| (hours * 3600.0).round();
+    let causes = &idle["causes_gpu_h"];
+    let gpu_s = |cause: &str| part(causes[cause].as_f64().unwrap());
+    assert_eq!((gpu_s("no-capacity"), gpu_s("no-demand")), (99.0, 3001.0));
+    let account = summary(&desk, &["explain", "out/fcfs/1", "--account", "all", "--json"]);
+    // 4 GPUs x 99 s and 1 x 10 s; 1 x 98 s behind.
+    assert_eq!(part(account["causes_gpu_h"]["no-capacity"].as_f64().unwrap()), 406.0);
+    assert_eq!(part(account["causes_gpu_h"]["behind"].as_f64().unwrap()), 98.0);
+
     let refused = |args: &[&str], said: &str| {
         let output = desk.schedlab(args);
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -58,6 +69,8 @@ fn a_wait_is_explained_from_its_result() {
     refused(&["explain", "out", "4"], "there is no job `4`");
     refused(&["explain", "out", "2", "--policy", "fcf"], "did you mean `fcfs`?");
     refused(&["explain", "out", "2", "--seed", "9"], "no run of `fcfs` with seed 9");
+    refused(&["explain", "out", "--account", "al"], "did you mean `all`?");
+    refused(&["explain", "out"], "required");
     refused(&["explain", "nowhere", "2"], "there is no directory `nowhere`");
     refused(&["explain", "scenarios", "2"], "holds no result");
     // The scenario changed: what would be explained is not what was recorded.

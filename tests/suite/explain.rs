@@ -3,23 +3,30 @@
 use super::bench::{Bench, policy};
 use super::reference::scenario;
 use schedlab::engine::{Case, Unwatched};
-use schedlab::explain::{Account, Cause, explain};
+use schedlab::explain::{Account, Cause, Explained, explain};
 use schedlab::form::Faults;
 use schedlab::ids::JobId;
 use schedlab::metrics::waited;
 use schedlab::policy::PolicySpec;
 use schedlab::scenario::policies;
 use schedlab::seed::{self, Purpose};
-use schedlab::units::SimSpan;
+use schedlab::units::{GpuTime, SimSpan};
 use std::collections::{BTreeMap, BTreeSet};
 
 fn explained(case: &Case, spec: &PolicySpec, jobs: &BTreeSet<JobId>) -> BTreeMap<JobId, Account> {
     let mut plain = spec.build(case).expect("the stages go together");
     let before = schedlab::engine::run(case, case.source(), &mut *plain, &mut Unwatched);
     let mut policy = spec.build(case).expect("the stages go together");
-    let (outcome, accounts) = explain(case, &mut *policy, jobs, &mut Unwatched);
+    let Explained { outcome, accounts, idle } = explain(case, &mut *policy, jobs, &mut Unwatched);
     assert_eq!(outcome.ledger.hash(), before.ledger.hash(), "{}: a witness changes nothing", spec.name);
     let waits: BTreeMap<JobId, SimSpan> = waited(case, &outcome).into_iter().map(|it| (it.job, it.wait)).collect();
+    // Free and held GPU time make up all of it, where nothing is closed.
+    if case.cluster.health.is_empty() && case.cluster.loans.is_none() && case.failures.is_none() {
+        let free: GpuTime = idle.by_cause.values().copied().sum();
+        let held: GpuTime =
+            schedlab::metrics::record(case, &outcome).attempts.iter().map(|row| row.gpus * row.to.since(row.from)).sum();
+        assert_eq!(free + held, idle.all, "{}", spec.name);
+    }
     for (job, account) in &accounts {
         let causes: u64 = account.by_cause().iter().map(|(_, span)| span.as_millis()).sum();
         assert_eq!(causes, account.waited().as_millis());
