@@ -1,7 +1,7 @@
 //! Why jobs waited: the causes add up to the wait, and in small cases they are the ones that a reader would name.
 
 use super::bench::{Bench, policy};
-use super::reference::scenario;
+use super::reference::{scenario, shared};
 use schedlab::engine::{Case, Unwatched};
 use schedlab::explain::{Account, Cause, Explained, explain};
 use schedlab::form::Faults;
@@ -20,8 +20,9 @@ fn explained(case: &Case, spec: &PolicySpec, jobs: &BTreeSet<JobId>) -> BTreeMap
     let Explained { outcome, accounts, idle } = explain(case, &mut *policy, jobs, &mut Unwatched);
     assert_eq!(outcome.ledger.hash(), before.ledger.hash(), "{}: a witness changes nothing", spec.name);
     let waits: BTreeMap<JobId, SimSpan> = waited(case, &outcome).into_iter().map(|it| (it.job, it.wait)).collect();
-    // Free and held GPU time make up all of it, where nothing is closed.
-    if case.cluster.health.is_empty() && case.cluster.loans.is_none() && case.failures.is_none() {
+    // Free and held GPU time make up all of it, where nothing is closed and no GPU waits for the rest of a gang.
+    let whole = case.cluster.windows.is_empty() && case.engine.eviction_latency == SimSpan::ZERO;
+    if whole && case.cluster.health.is_empty() && case.cluster.loans.is_none() && case.failures.is_none() {
         let free: GpuTime = idle.by_cause.values().copied().sum();
         let held: GpuTime =
             schedlab::metrics::record(case, &outcome).attempts.iter().map(|row| row.gpus * row.to.since(row.from)).sum();
@@ -68,17 +69,50 @@ fn causes_add_up_in_shipped_scenarios() {
         ("aryl", &["workload.load=0.9"][..]),
         ("aryl/budgets", &["workload.synth.jobs=2500", "workload.synth.span=7d", "run.warm_up=0"][..]),
         ("turns", &[][..]),
+        ("window-cliff", &[][..]),
+        ("evolve", &["workload.synth.span=2d"][..]),
+        ("gfgd-train", &[][..]),
+        ("philly-3000", &[][..]),
+        ("philly-budgets", &["workload.first=4000"][..]),
+        ("openb-lifetimes", &["workload.first=3000"][..]),
+        ("sdsc-sp2", &["workload.first=4000"][..]),
     ] {
-        let scenario = scenario(name, settings);
-        let case = scenario.case(scenario.seed).expect("a case");
-        let jobs = case.workload.jobs.len();
-        let draw = |n: u64| JobId::from_index(seed::index(7, Purpose::Sample, n, 0, jobs));
-        let chosen: BTreeSet<JobId> = (0..1000.min(jobs as u64)).map(draw).collect();
-        for (policy, place) in &scenario.policies {
-            let draft = policies::find_policy(policy, place, &scenario.folders, &mut Faults::default()).expect("a policy");
-            let specs = policies::check_policies(vec![draft], &[], &mut Vec::new()).unwrap_or_else(|error| panic!("{error:?}"));
-            let case = schedlab::drive::under(&specs[0], &case);
-            explained(&case, &specs[0], &chosen);
+        let reads = ["philly", "openb", "sdsc"].iter().any(|trace| name.starts_with(trace));
+        if reads && shared().is_none() {
+            continue;
         }
+        check(name, settings);
+    }
+}
+
+/// The same in the small scenarios that each show one complaint.
+#[test]
+fn causes_add_up_in_every_complaint() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/complaints");
+    let files = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let mut names: Vec<String> = files
+        .filter(|path| path.extension().is_some_and(|it| it == "toml"))
+        .filter_map(|path| Some(format!("complaints/{}", path.file_stem()?.to_str()?)))
+        .collect();
+    names.sort();
+    assert!(20 < names.len());
+    names.iter().for_each(|name| check(name, &[]));
+}
+
+/// Explains up to a thousand jobs of a scenario, drawn at random, under each of its policies. Users who react are left out.
+fn check(name: &str, settings: &[&str]) {
+    let scenario = scenario(name, settings);
+    let case = scenario.case(scenario.seed).expect("a case");
+    if case.users.is_some() {
+        return;
+    }
+    let jobs = case.workload.jobs.len();
+    let draw = |n: u64| JobId::from_index(seed::index(7, Purpose::Sample, n, 0, jobs));
+    let chosen: BTreeSet<JobId> = (0..1000.min(jobs as u64)).map(draw).collect();
+    for (policy, place) in &scenario.policies {
+        let draft = policies::find_policy(policy, place, &scenario.folders, &mut Faults::default()).expect("a policy");
+        let specs = policies::check_policies(vec![draft], &[], &mut Vec::new()).unwrap_or_else(|error| panic!("{error:?}"));
+        let case = schedlab::drive::under(&specs[0], &case);
+        explained(&case, &specs[0], &chosen);
     }
 }
