@@ -1,6 +1,7 @@
 //! What may stand on the command line.
 
 use super::batch::BatchArgs;
+use crate::report::{EXPORTS, Export};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -93,6 +94,12 @@ pub struct RunArgs {
     /// Rank the policies by how well they explain the waits that a trace recorded
     #[arg(long)]
     pub fidelity: bool,
+    /// Write each run in the formats of other tools too; `schedlab list exports` says which
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = export)]
+    pub export: Vec<&'static Export>,
+    /// Draw waits by policy and the queue over time, of the first seed, below the tables
+    #[arg(long, conflicts_with = "json")]
+    pub plot: bool,
     /// No progress and no notes
     #[arg(long, short)]
     pub quiet: bool,
@@ -184,6 +191,13 @@ pub struct MergeArgs {
     /// Print sweep.json, and nothing else
     #[arg(long)]
     pub json: bool,
+}
+
+/// An export by name.
+fn export(text: &str) -> Result<&'static Export, String> {
+    let names = || EXPORTS.iter().map(|it| it.name);
+    let found = EXPORTS.iter().copied().find(|it| it.name == text);
+    found.ok_or_else(|| format!("there is no such export; there are {}", names().collect::<Vec<&str>>().join(", ")))
 }
 
 /// Reads `I/N`.
@@ -388,6 +402,8 @@ pub enum What {
     Metrics,
     /// What is written
     Reports,
+    /// Formats of other tools
+    Exports,
 }
 
 /// Arguments of `schema`.

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::form::describe_values;
 use crate::policy::Stage;
 use crate::registry::Info;
-use crate::report::{Column, TABLES, TableDoc};
+use crate::report::{Column, EXPORTS, TABLES, TableDoc};
 use crate::scenario::policies::{SHIPPED, about};
 
 /// Prints what is registered: in short, or one kind with all knobs.
@@ -14,13 +14,14 @@ pub fn list(what: Option<What>) -> Result<(), Error> {
     let text = match what {
         None => kinds().map(|(kind, infos)| format!("{}\n{}", heading(kind), short(&infos))).join("\n"),
         Some(What::Policies) => flush(&lines(What::Policies)),
+        Some(What::Exports) => flush(&lines(What::Exports)),
         Some(What::Reports) => flush(&lines(What::Reports)) + &columns(),
         Some(what) => long(&infos(what)),
     };
     output::print(&text)
 }
 
-fn kinds() -> [(What, Vec<Line>); 11] {
+fn kinds() -> [(What, Vec<Line>); 12] {
     [
         What::Policies,
         What::Orders,
@@ -33,6 +34,7 @@ fn kinds() -> [(What, Vec<Line>); 11] {
         What::Formats,
         What::Metrics,
         What::Reports,
+        What::Exports,
     ]
     .map(|what| (what, lines(what)))
 }
@@ -56,13 +58,14 @@ fn lines(what: What) -> Vec<Line> {
             let of_run = TABLES.iter().map(|table| (format!("POLICY/SEED/{}", table.file), table.about.to_owned()));
             of_all.chain(of_run).collect()
         }
+        What::Exports => EXPORTS.iter().map(|it| (it.name.to_owned(), format!("{}: {}", it.place(), it.about))).collect(),
         _ => infos(what).iter().map(|info| (info.name.to_owned(), info.about.to_owned())).collect(),
     }
 }
 
 fn infos(what: What) -> Vec<Info> {
     match what {
-        What::Policies | What::Reports => Vec::new(),
+        What::Policies | What::Reports | What::Exports => Vec::new(),
         What::Orders => Stage::Order.infos(),
         What::Fills => Stage::Fill.infos(),
         What::Places => Stage::Place.infos(),
@@ -88,6 +91,7 @@ fn heading(what: What) -> String {
         What::Formats => ("formats", "of traces"),
         What::Metrics => ("metrics", "what is measured"),
         What::Reports => ("reports", "what is written"),
+        What::Exports => ("exports", "formats of other tools, for `run --export`"),
     };
     format!("{word}: {about}")
 }

@@ -11,6 +11,11 @@ pub fn print(text: &str) -> Result<(), Error> {
     unless_closed(done).map_err(|source| Error::Write { path: "(stdout)".into(), source })
 }
 
+/// How many characters a line of stdout holds: of the terminal, else 80.
+pub fn width() -> usize {
+    comfy_table::Table::new().width().map_or(80, usize::from)
+}
+
 /// Says something on stderr; where that is closed there is nobody to tell.
 pub fn say(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::facts::{Fact, RejectReason};
 use crate::ids::JobId;
 use crate::policy::{PolicySpec, doubts};
-use crate::report::{self, ReportError, Run, RunTiming, Summary, Timing, Writer};
+use crate::report::{self, Plotted, ReportError, Run, RunTiming, Summary, Timing, Writer};
 use crate::scenario::chosen;
 use std::path::PathBuf;
 
@@ -39,14 +39,20 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
         }
     }
     // What is in the way of the results is better known before the runs than after.
-    let writer = Writer::create(&out).map_err(unwritten)?;
+    let writer = Writer::create(&out).map_err(unwritten)?.exporting(&args.export);
     // A run's facts go to its files as soon as it is over: only its figures stay in memory.
     // Jobs of one history are compared one by one, which takes memory: of the first seed alone, and not of users, whose jobs differ.
     let by_job = |case: &Case| 1 < policies.len() && case.seed == scenario.seed && case.users.is_none();
     let pairs: Vec<(&PolicySpec, &Case, bool)> =
         policies.iter().flat_map(|spec| cases.iter().map(move |case| (spec, case, by_job(case)))).collect();
-    let runs = spread(&pairs, threads, |pair| one(pair, args, &bars, &writer))?;
-    let (runs, timings): (Vec<Run>, Vec<RunTiming>) = runs.into_iter().unzip();
+    let runs = spread(&pairs, threads, |pair| one(pair, args, scenario.seed, &bars, &writer))?;
+    let (mut of_runs, mut timings, mut plotted) = (Vec::new(), Vec::new(), Vec::new());
+    for (run, timing, drawn) in runs {
+        of_runs.push(run);
+        timings.push(timing);
+        plotted.extend(drawn);
+    }
+    let runs: Vec<Run> = of_runs;
     let inputs = report::inputs(&cases.iter().collect::<Vec<&Case>>());
     let timing = Timing { runs: timings };
     let summary = Summary { settings: args.settings.clone(), ..Summary::new(&scenario.name, &inputs, &runs) };
@@ -58,6 +64,9 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
     output::print(&report::terminal(&summary))?;
     if args.fidelity {
         output::print(&format!("\n{}", report::set_terminal(report::ranking(&summary))))?;
+    }
+    if args.plot {
+        output::print(&format!("\n{}", report::plot(&plotted, output::width())))?;
     }
     if !args.quiet {
         bars.note(&format!("written to {}", out.display()));
@@ -72,9 +81,10 @@ fn unwritten(error: ReportError) -> Error {
 fn one(
     (spec, case, by_job): &(&PolicySpec, &Case, bool),
     args: &RunArgs,
+    first: u64,
     bars: &Bars,
     writer: &Writer,
-) -> Result<(Run, RunTiming), Error> {
+) -> Result<(Run, RunTiming, Option<Plotted>), Error> {
     let case = under(spec, case);
     let jobs = case.users.is_none().then_some(case.workload.jobs.len());
     let mut watch = bars.watch(&format!("{} {}", spec.name, case.seed), jobs);
@@ -103,7 +113,9 @@ fn one(
         ));
     }
     writer.run(&spec.name, &case, &outcome).map_err(unwritten)?;
-    Ok((measured(spec, &case, &outcome, *by_job), timing))
+    // Of one seed: the charts are of single runs, not of means.
+    let drawn = (args.plot && case.seed == first).then(|| Plotted::new(&spec.name, &case, &outcome));
+    Ok((measured(spec, &case, &outcome, *by_job), timing, drawn))
 }
 
 /// A line for each reason why jobs were refused, with the names of the first few.

@@ -145,7 +145,7 @@ fn close(scene: &Scene<'_>, metrics: &mut [Box<dyn Metric + '_>], out: &mut Meas
 }
 
 /// Plays a ledger to `metrics`, once, to the end of the run.
-fn replay(outcome: &Outcome, scene: &mut Scene<'_>, metrics: &mut [Box<dyn Metric + '_>]) {
+pub(crate) fn replay(outcome: &Outcome, scene: &mut Scene<'_>, metrics: &mut [Box<dyn Metric + '_>]) {
     let advance = |scene: &mut Scene<'_>, metrics: &mut [Box<dyn Metric + '_>], to: SimTime| {
         let (from, until) = scene.span();
         let (a, b) = (scene.at().max(from), to.min(until));

@@ -1,6 +1,7 @@
 //! The columns of every Parquet file, with units and meaning: the writer, the tests and `docs/outputs.md` read this list.
 
 use super::compared::KEYS;
+use super::export::EXPORTS;
 use super::fidelity;
 use super::figures::{Unit, figures};
 use crate::compare::Direction;
@@ -201,6 +202,11 @@ pub fn outputs_md() -> String {
     for (key, about) in fidelity::KEYS {
         text += &format!("| `{key}` | {about} |\n");
     }
+    text += EXPORTED;
+    for export in EXPORTS {
+        text += &format!("| `{}` | `{}` | {} |\n", export.name, export.place(), export.about);
+    }
+    text += EXPORTED_HOW;
     for table in &TABLES {
         text += &format!(
             "\n## POLICY/SEED/{}\n\n{}\n\n| column | type | unit | meaning |\n|---|---|---|---|\n",
@@ -248,6 +254,28 @@ mean.
 
 | key | meaning |
 |---|---|
+";
+
+const EXPORTED: &str = "
+## Exports
+
+`schedlab run --export NAME,…` writes each run in formats of other tools as well, in the same result, whole or not at all; equal runs give
+equal bytes.
+
+| name | file | what it is |
+|---|---|---|
+";
+
+const EXPORTED_HOW: &str = "
+- `batsim`: resources are GPUs, numbered over the cluster in the order of its nodes; one of which a job holds a part counts whole.
+  A row is a stretch with constant workers: what follows a preemption, a failure, a change of workers or a migration is `ID#1`, `ID#2`, …,
+  submitted when the stretch before ended. `workload_name` is the policy, `profile` the class. What never started or holds no GPU has
+  no row. `final_state` is Batsim's, or `RUNNING` where the run ended first; `requested_time` is the time limit, -1 without one;
+  `consumed_energy` is always -1.
+- `chrome`: times are microseconds from the origin of the run. A gang on several nodes has an event on each. `otherData.left_out` counts the
+  events that were thinned out.
+- `prometheus`: the figures that can be compared (above): `schedlab_` and the key, `.` as `_`; what `*` stands for is the label `name`.
+  What has no value is absent.
 ";
 
 const FIDELITY: &str = "

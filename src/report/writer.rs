@@ -3,6 +3,7 @@
 
 use super::columns::TABLES;
 use super::error::ReportError;
+use super::export::{EXPORTS, Export, Make, stays};
 use super::origin::Origin;
 use super::parquet::write_tables;
 use super::render::summary_md;
@@ -10,7 +11,7 @@ use super::summary::Summary;
 use super::timing::Timing;
 use crate::engine::{Case, Outcome};
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// What the files of one run are made of.
@@ -38,6 +39,7 @@ pub fn write(dir: &Path, summary: &Summary, timing: &Timing, runs: &[RunFiles<'_
 pub struct Writer {
     target: PathBuf,
     partial: PathBuf,
+    exports: Vec<&'static Export>,
 }
 
 impl Writer {
@@ -56,7 +58,13 @@ impl Writer {
             fs::remove_dir_all(&partial).map_err(wrong)?; // left by a process of that number that was killed
         }
         fs::create_dir_all(&partial).map_err(wrong)?;
-        Ok(Writer { target: dir.into(), partial })
+        Ok(Writer { target: dir.into(), partial, exports: Vec::new() })
+    }
+
+    /// The same, with results in the formats of other tools, each once.
+    pub fn exporting(mut self, exports: &[&'static Export]) -> Writer {
+        self.exports = EXPORTS.iter().copied().filter(|it| exports.iter().any(|wanted| wanted.name == it.name)).collect();
+        self
     }
 
     /// Writes the tables and the ledger of one run. May be called from several threads, for different runs.
@@ -65,6 +73,24 @@ impl Writer {
         fs::create_dir_all(&dir).map_err(|source| ReportError::Write { file: dir.clone(), source })?;
         write_tables(&dir, case, outcome)?;
         outcome.ledger.save(&dir.join("ledger"))?;
+        let of_run = |export: &&Export| match export.make {
+            Make::OfRun(make) => Some((export.file, make)),
+            Make::OfAll(_) => None,
+        };
+        let makes: Vec<_> = self.exports.iter().filter_map(of_run).collect();
+        if makes.is_empty() {
+            return Ok(());
+        }
+        let (run, stays) = (RunFiles { policy, case, outcome }, stays(case, outcome));
+        for (name, make) in makes {
+            let file = dir.join(name);
+            let made = fs::File::create(&file).and_then(|handle| {
+                let mut out = io::BufWriter::new(handle);
+                make(&run, &stays, &mut out)?;
+                out.flush()
+            });
+            made.map_err(|source| ReportError::Write { file, source })?;
+        }
         Ok(())
     }
 
@@ -80,6 +106,12 @@ impl Writer {
         {
             let file = self.partial.join(name);
             fs::write(&file, text).map_err(|source| ReportError::Write { file, source })?;
+        }
+        for export in &self.exports {
+            if let Make::OfAll(make) = export.make {
+                let file = self.partial.join(export.file);
+                fs::write(&file, make(summary)).map_err(|source| ReportError::Write { file, source })?;
+            }
         }
         let wrong = |source| ReportError::Write { file: self.target.clone(), source };
         let old = beside(&self.target, "old");
@@ -115,8 +147,10 @@ const SUMMARY: &str = "summary.json";
 
 /// Whether a directory holds nothing that is not part of a result, so that it may be replaced.
 fn is_ours(dir: &Path) -> io::Result<bool> {
-    let named = |name: &str| [SUMMARY, "summary.md", "timing.json", "report.html", Origin::FILE].contains(&name);
-    let part = |name: &str| name == "ledger" || TABLES.iter().any(|table| table.file == name);
+    let exported = |name: &str| EXPORTS.iter().any(|export| export.file == name);
+    let named =
+        |name: &str| [SUMMARY, "summary.md", "timing.json", "report.html", Origin::FILE].contains(&name) || exported(name);
+    let part = |name: &str| name == "ledger" || TABLES.iter().any(|table| table.file == name) || exported(name);
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
         if !entry.file_type()?.is_dir() {
