@@ -162,3 +162,24 @@ fn a_closed_pipe_is_no_panic() {
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     assert_eq!((child.wait().unwrap().code(), said.as_str()), (Some(0), ""));
 }
+
+/// The script of docs/data.md reads the tables with polars of Python, and finds what the summary says.
+#[test]
+fn python_reads_the_tables() {
+    let has = std::process::Command::new("python3").args(["-c", "import polars"]).output();
+    if !has.is_ok_and(|it| it.status.success()) {
+        println!("skipped: python3 with polars is not there");
+        return;
+    }
+    let desk = Desk::new(&[("drawn.toml", DRAWN)]);
+    let summary = summary(&desk, &["run", "drawn.toml", "--policy", "easy", "--json", "--out", "out"]);
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/data.py");
+    let output = std::process::Command::new("python3").arg(script).arg(desk.path().join("out/easy/1")).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let run = &summary["runs"][0];
+    let p90 = run["by_class"]["all"]["wait_s"]["p90"].as_f64().unwrap();
+    let line = format!("  all: {p90:.3} of {} jobs", run["by_class"]["all"]["jobs"]);
+    assert!(said.contains(&line), "{line} in {said}");
+    assert!(said.contains("\n  completed: "), "{said}");
+}
