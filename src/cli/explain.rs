@@ -214,7 +214,7 @@ fn since_start(at: SimTime) -> String {
     duration(at.as_millis() as f64 / 1000.0)
 }
 
-fn named<'a>(case: &'a Case, job: JobId) -> &'a str {
+fn named(case: &Case, job: JobId) -> &str {
     case.workload.names.get(case.workload.jobs[job.index()].name)
 }
 
