@@ -9,6 +9,7 @@ use schedlab::facts::{EndReason, Fact, QueueReason};
 use schedlab::ids::{JobId, ModelId, NodeId, PoolId};
 use schedlab::ledger::Ledger;
 use schedlab::metrics::measure;
+use schedlab::metrics::record;
 use schedlab::report::write_tables;
 use schedlab::units::{SimSpan, SimTime};
 use schedlab::workload::{Catalog, Job, Workload};
@@ -104,7 +105,7 @@ fn outputs(c: &mut Criterion) {
         group.bench_function(BenchmarkId::new("audit", jobs), |b| b.iter(|| black_box(audit(&case, &outcome).is_ok())));
         let dir = tempfile::tempdir().expect("a temporary directory");
         group.bench_function(BenchmarkId::new("tables", jobs), |b| {
-            b.iter(|| write_tables(dir.path(), &case, &outcome).expect("tables are written"));
+            b.iter(|| write_tables(dir.path(), &case, &outcome, record(&case, &outcome)).expect("tables are written"));
         });
     }
     group.finish();

@@ -26,6 +26,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Say why a job of a run waited, cause by cause, and what happened to it
     Explain(ExplainArgs),
+    /// Write the page of a result anew, or one page of several results side by side
+    Report(ReportArgs),
     /// Look for better values of a policy's knobs by a genetic algorithm, under a guardrail
     Evolve(EvolveArgs),
     /// Learn from runs of a scenario whether somebody is about to be refused, and say how well that is foreseen
@@ -66,6 +68,23 @@ pub struct ExplainArgs {
     /// No progress
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// Arguments of `report`.
+#[derive(Debug, ClapArgs)]
+pub struct ReportArgs {
+    /// What `schedlab run` wrote: one or several directories
+    #[arg(required = true)]
+    pub run_dirs: Vec<PathBuf>,
+    /// Where the page goes [default: report.html in the directory; of several compare.html]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// No progress and no notes
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Runs at a time [default: the number of cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
 }
 
 /// Arguments of `run`.

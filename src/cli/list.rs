@@ -43,6 +43,7 @@ fn kinds() -> [(What, Vec<Line>); 12] {
 const FILES: &[(&str, &str)] = &[
     ("summary.json", "all figures; its keys are a contract"),
     ("summary.md", "the same to read"),
+    ("report.html", "the same with pictures and findings, on one page that loads nothing else"),
     ("timing.json", "wall times: all that may differ between equal runs"),
     ("POLICY/SEED/ledger", "all facts of a run"),
 ];

@@ -8,10 +8,13 @@ mod check;
 mod completions;
 mod evolve;
 mod explain;
+mod found;
 mod list;
 mod output;
 mod predict;
 mod progress;
+mod reasons;
+mod report;
 mod run;
 mod schema;
 mod show;
@@ -47,6 +50,7 @@ fn dispatch(args: Args) -> Result<(), Error> {
         args::Command::Sweep(it) => sweep::sweep(&it),
         args::Command::Check(it) => check::check(&it),
         args::Command::Explain(it) => explain::run(&it),
+        args::Command::Report(it) => report::run(&it),
         args::Command::Evolve(it) => evolve::evolve(&it),
         args::Command::Predict(it) => predict::predict(&it),
         args::Command::Trace(it) => trace::trace(&it),

@@ -3,6 +3,7 @@
 use super::args::RunArgs;
 use super::output;
 use super::progress::Bars;
+use super::reasons;
 use super::spread::{cases, spread};
 use crate::audit::audit;
 use crate::drive::{build, drive, measured, under};
@@ -11,7 +12,7 @@ use crate::error::Error;
 use crate::facts::{Fact, RejectReason};
 use crate::ids::JobId;
 use crate::policy::{PolicySpec, doubts};
-use crate::report::{self, Plotted, ReportError, Run, RunTiming, Summary, Timing, Writer};
+use crate::report::{self, Drawn, Plotted, ReportError, Run, RunTiming, Summary, Timing, Writer};
 use crate::scenario::chosen;
 use std::path::PathBuf;
 
@@ -46,18 +47,19 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
     let pairs: Vec<(&PolicySpec, &Case, bool)> =
         policies.iter().flat_map(|spec| cases.iter().map(move |case| (spec, case, by_job(case)))).collect();
     let runs = spread(&pairs, threads, |pair| one(pair, args, scenario.seed, &bars, &writer))?;
-    let (mut of_runs, mut timings, mut plotted) = (Vec::new(), Vec::new(), Vec::new());
-    for (run, timing, drawn) in runs {
-        of_runs.push(run);
-        timings.push(timing);
-        plotted.extend(drawn);
+    let (mut of_runs, mut timings, mut plotted, mut drawn) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for made in runs {
+        of_runs.push(made.run);
+        timings.push(made.timing);
+        plotted.extend(made.plotted);
+        drawn.extend(made.drawn);
     }
     let runs: Vec<Run> = of_runs;
     let inputs = report::inputs(&cases.iter().collect::<Vec<&Case>>());
     let timing = Timing { runs: timings };
     let summary = Summary { settings: args.settings.clone(), ..Summary::new(&scenario.name, &inputs, &runs) };
     writer.origin(&report::Origin::new(&args.scenario, &args.settings, &args.policies)).map_err(unwritten)?;
-    writer.finish(&summary, &timing).map_err(unwritten)?;
+    writer.finish(&summary, &timing, &drawn).map_err(unwritten)?;
     if args.json {
         return output::print(&summary.to_json());
     }
@@ -78,13 +80,22 @@ fn unwritten(error: ReportError) -> Error {
     Error::Input(vec![Box::new(error)])
 }
 
+/// What is kept of a run once its files are written.
+struct Made {
+    run: Run,
+    timing: RunTiming,
+    /// Charts and page are of single runs, not of means: of the first seed alone.
+    plotted: Option<Plotted>,
+    drawn: Option<Drawn>,
+}
+
 fn one(
     (spec, case, by_job): &(&PolicySpec, &Case, bool),
     args: &RunArgs,
     first: u64,
     bars: &Bars,
     writer: &Writer,
-) -> Result<(Run, RunTiming, Option<Plotted>), Error> {
+) -> Result<Made, Error> {
     let case = under(spec, case);
     let jobs = case.users.is_none().then_some(case.workload.jobs.len());
     let mut watch = bars.watch(&format!("{} {}", spec.name, case.seed), jobs);
@@ -112,10 +123,13 @@ fn one(
             spec.name, case.seed, outcome.end
         ));
     }
-    writer.run(&spec.name, &case, &outcome).map_err(unwritten)?;
-    // Of one seed: the charts are of single runs, not of means.
-    let drawn = (args.plot && case.seed == first).then(|| Plotted::new(&spec.name, &case, &outcome));
-    Ok((measured(spec, &case, &outcome, *by_job), timing, drawn))
+    let is_first = case.seed == first;
+    let mut drawn = writer.run(&spec.name, &case, &outcome, is_first).map_err(unwritten)?;
+    if let Some(drawn) = &mut drawn {
+        reasons::add(drawn, spec, &case, &outcome, bars)?;
+    }
+    let plotted = (args.plot && is_first).then(|| Plotted::new(&spec.name, &case, &outcome));
+    Ok(Made { run: measured(spec, &case, &outcome, *by_job), timing, plotted, drawn })
 }
 
 /// A line for each reason why jobs were refused, with the names of the first few.

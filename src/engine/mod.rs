@@ -25,6 +25,6 @@ pub use decisions::{Decision, Decisions, Move, Release};
 pub use failures::{FailureSpec, HazardForm};
 pub use jobs::{JobView, Status};
 pub use outcome::{Counters, Outcome, Progress, Unwatched, Watch};
-pub use policy::{Policy, Why};
+pub use policy::{Policy, Standings, Why};
 pub use run::run;
 pub use view::View;

@@ -2,7 +2,7 @@
 
 use super::decisions::Decisions;
 use super::view::View;
-use crate::facts::Fact;
+use crate::facts::{Fact, Ratio};
 use crate::ids::{JobId, PoolId};
 use crate::units::SimTime;
 
@@ -19,12 +19,23 @@ pub struct Why {
     pub evicts: bool,
     /// A pool that it is kept from.
     pub barred: Option<PoolId>,
+    /// How its side of the account tree stands against that of whoever comes first, where they are compared by shares.
+    pub against_first: Option<Standings>,
+}
+
+/// Two sides of the account tree, where they are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standings {
+    /// The level of the tree, the children of the root being 1.
+    pub level: u8,
+    /// (Usage + commitment) over what is owed, of the one's side and of the other's.
+    pub ratios: [Ratio; 2],
 }
 
 impl Default for Why {
     /// Of a policy that does not say.
     fn default() -> Why {
-        Why { admitted: true, first: None, passes: true, evicts: false, barred: None }
+        Why { admitted: true, first: None, passes: true, evicts: false, barred: None, against_first: None }
     }
 }
 

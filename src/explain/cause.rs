@@ -68,7 +68,7 @@ impl Cause {
         match self {
             Cause::NoCapacity => "too few GPUs are free",
             Cause::Protected => "too few are free, and others are protected",
-            Cause::NotItsTurn => "others could leave, but are owed no less",
+            Cause::NotItsTurn => "others could leave, but do not rank below it",
             Cause::Fragmented => "enough GPUs are free, but not where it fits",
             Cause::Constraint => "GPUs are free that it does not accept",
             Cause::Closed => "GPUs are idle on nodes that are closed",
@@ -76,6 +76,25 @@ impl Cause {
             Cause::Reserved => "it would fit, but that is kept for another",
             Cause::Limit => "it may not start, whatever is free",
             Cause::Vacating => "others are leaving for it",
+        }
+    }
+    /// What would shorten such waits, in words. Advice of ours, not a promise.
+    pub fn remedy(self) -> &'static str {
+        match self {
+            Cause::NoCapacity => {
+                "more GPUs, less demand, or a policy that makes others leave (`evict = \"contract\"` or `\"priority\"`)"
+            }
+            Cause::Protected => "a shorter min runtime (`contract.max_min_runtime`)",
+            Cause::NotItsTurn => "a larger share for its account, or another lookback window (`order.lookback`)",
+            Cause::Fragmented => {
+                "placement that keeps free GPUs together (`place = \"fgd\"` or `\"best-fit\"`), or a descheduler"
+            }
+            Cause::Constraint => "requests that accept more models or pools",
+            Cause::Closed => "shorter drains and repairs",
+            Cause::Behind => "backfilling, so that who fits may pass (`fill = \"easy\"`)",
+            Cause::Reserved => "reservations that hold less, or start later (`fill.reserve_from`)",
+            Cause::Limit => "higher limits of the order",
+            Cause::Vacating => "a shorter eviction latency (`engine.eviction_latency`)",
         }
     }
 }

@@ -8,7 +8,7 @@ mod cause;
 
 pub use cause::Cause;
 
-use crate::engine::{Case, Decisions, Outcome, Policy, View, Watch, Why, run};
+use crate::engine::{Case, Decisions, Outcome, Policy, Standings, View, Watch, Why, run};
 use crate::facts::{EndReason, Fact, PreemptReason, Weighing};
 use crate::ids::{JobId, NodeId};
 use crate::units::{GpuTime, MilliGpu, SimSpan, SimTime};
@@ -25,7 +25,16 @@ pub struct Stretch {
     /// What for.
     pub cause: Cause,
     /// Who came first of those that waited when it began, if not itself.
-    pub first: Option<JobId>,
+    pub first: Option<First>,
+}
+
+/// Whoever came first of those that waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct First {
+    /// The job.
+    pub job: JobId,
+    /// How the side of the one that waits stood against its side, where they are compared by shares.
+    pub standings: Option<Standings>,
 }
 
 /// What else happened to a job.
@@ -53,7 +62,7 @@ pub struct Account {
     /// What happened to it, in order.
     pub events: Vec<(SimTime, Event)>,
     /// Since when it waits, and for what.
-    open: Option<(SimTime, Cause, Option<JobId>)>,
+    open: Option<(SimTime, Cause, Option<First>)>,
 }
 
 impl Account {
@@ -72,8 +81,21 @@ impl Account {
         list.sort_by_key(|(cause, span)| (std::cmp::Reverse(span.as_millis()), *cause));
         list
     }
+    /// When it ran, in order; up to `end` if it still runs.
+    pub fn ran(&self, end: SimTime) -> Vec<(SimTime, SimTime)> {
+        let (mut spans, mut since) = (Vec::new(), None);
+        for (at, event) in &self.events {
+            match event {
+                Event::Started(_) => since = Some(*at),
+                Event::Preempted(..) | Event::Broken(_) | Event::Ended(_) => spans.extend(since.take().map(|from| (from, *at))),
+                Event::Queued | Event::Scaled(_) => {}
+            }
+        }
+        spans.extend(since.map(|from| (from, end)));
+        spans
+    }
     /// Turns to another cause, or to none.
-    fn turn(&mut self, now: SimTime, next: Option<(Cause, Option<JobId>)>) {
+    fn turn(&mut self, now: SimTime, next: Option<(Cause, Option<First>)>) {
         if let Some((from, cause, first)) = self.open.take() {
             match next {
                 Some((same, _)) if same == cause => {
@@ -264,7 +286,7 @@ impl Policy for Witness<'_> {
         for &job in &self.waiting {
             let why = self.policy.why(view, job);
             let cause = self.look.cause(view, job, &why, &self.running);
-            let first = why.first.filter(|first| *first != job);
+            let first = why.first.filter(|first| *first != job).map(|job| First { job, standings: why.against_first });
             if let Some(account) = self.accounts.get_mut(&job) {
                 account.turn(view.now(), Some((cause, first)));
             }

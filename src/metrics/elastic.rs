@@ -20,14 +20,22 @@ pub(super) const ENTRY: Entry<Build> = Entry {
     build: |_| Box::new(Elastic::default()),
 };
 
+/// Sums over elastic jobs.
 #[derive(Default)]
-struct Elastic {
+pub(super) struct Elastic {
     changes: u64,
     pauses: GpuTime,
     flexible: MilliGpu,
     by_job: BTreeMap<JobId, MilliGpu>,
     beyond: GpuTime,
     held: GpuTime,
+}
+
+impl Elastic {
+    /// GPUs held beyond the base now.
+    pub(super) fn flexible(&self) -> MilliGpu {
+        self.flexible
+    }
 }
 
 impl Metric for Elastic {

@@ -51,7 +51,8 @@ struct Account {
     rate: f64,
 }
 
-struct Energy {
+/// What was drawn, up to now.
+pub(super) struct Energy {
     /// Empty where watts are not known.
     gpus: Vec<Gpu>,
     /// The first GPU of each node.
@@ -63,10 +64,12 @@ struct Energy {
     idle: f64,
     wasted: f64,
     completed: GpuTime,
+    /// Drawn now, in milliwatts: whole, so that no sum drifts.
+    now: i64,
 }
 
 impl Energy {
-    fn new(scene: &Scene<'_>) -> Energy {
+    pub(super) fn new(scene: &Scene<'_>) -> Energy {
         let (cluster, power) = (&scene.case.cluster, scene.case.power);
         let mut energy = Energy {
             gpus: Vec::new(),
@@ -78,6 +81,7 @@ impl Energy {
             idle: 0.0,
             wasted: 0.0,
             completed: GpuTime::ZERO,
+            now: 0,
         };
         let known = |node: &crate::cluster::NodeSpec| {
             node.gpus == 0 || cluster.models.get(node.model.index()).is_some_and(|model| 0.0 < model.watts_full)
@@ -90,10 +94,16 @@ impl Energy {
             let watts = cluster.models.get(node.model.index()).map_or(0.0, |model| model.watts_idle);
             let gpu = Gpu { since: SimTime::ZERO, watts, used: 0, per_use: 0.0, healthy: true };
             energy.gpus.extend(std::iter::repeat_n(gpu, usize::from(node.gpus)));
+            energy.now += milliwatts(watts) * i64::from(node.gpus);
         }
         energy.node_down = vec![false; cluster.nodes.len()];
         energy.accounts = vec![Account::default(); scene.workload.jobs.len()];
         energy
+    }
+
+    /// Watts drawn now; `None` where they are not known.
+    pub(super) fn watts(&self) -> Option<f64> {
+        (!self.gpus.is_empty()).then_some(self.now as f64 / 1000.0)
     }
 
     /// Books what GPU `index` of `node` drew up to `at`, and changes it.
@@ -108,12 +118,14 @@ impl Energy {
         }
         gpu.since = at;
         change(gpu);
+        self.now -= milliwatts(gpu.watts);
         let model = &scene.case.cluster.models[scene.case.cluster.nodes[node.index()].model.index()];
         gpu.watts = match (gpu.healthy && !self.node_down[node.index()], gpu.used) {
             (false, _) => 0.0,
             (true, 0) => model.watts_idle,
             (true, used) => self.power.curve.watts_busy(model.watts_idle, model.watts_full, f64::from(used) / 1e6),
         };
+        self.now += milliwatts(gpu.watts);
         gpu.per_use
     }
 
@@ -220,6 +232,10 @@ impl Metric for Energy {
             per_gpu_hour: (0.0 < hours).then(|| kwh(self.all) / hours),
         });
     }
+}
+
+fn milliwatts(watts: f64) -> i64 {
+    libm::round(watts * 1000.0) as i64
 }
 
 #[cfg(test)]

@@ -30,12 +30,15 @@ struct Held {
     on_loan: MilliGpu,
 }
 
+/// What a pool lends, up to now.
 #[derive(Default)]
-struct Book {
+pub(super) struct Book {
     /// Nodes at home in the pool that lends, and where each is: on loan, down. Empty if no pool lends.
     nodes: BTreeMap<NodeId, (bool, bool)>,
     /// GPUs of each.
     per_node: u64,
+    /// Nodes on loan that are not down.
+    on_loan: u64,
     held: BTreeMap<JobId, Held>,
     busy: MilliGpu,
     need: MilliGpu,
@@ -61,7 +64,7 @@ struct Book {
 }
 
 impl Book {
-    fn new(scene: &Scene<'_>) -> Book {
+    pub(super) fn new(scene: &Scene<'_>) -> Book {
         let spec = &scene.case.cluster;
         let mut book = Book::default();
         let Some(loans) = spec.loans else { return book };
@@ -70,6 +73,15 @@ impl Book {
             book.per_node = book.per_node.max(u64::from(node.gpus));
         }
         book
+    }
+    /// Nodes at home in the pool that lends.
+    pub(super) fn nodes(&self) -> u64 {
+        self.nodes.len() as u64
+    }
+    /// Nodes on loan now, and those that inference needs.
+    pub(super) fn nodes_now(&self) -> [f64; 2] {
+        let needs = self.need.as_milli() as f64 / (1000 * self.per_node.max(1)) as f64;
+        [self.on_loan as f64, needs]
     }
     fn count(&self, on_loan: bool) -> u64 {
         self.nodes.values().filter(|(lent, down)| *lent == on_loan && !down).count() as u64
@@ -110,7 +122,7 @@ impl Metric for Book {
         }
         let span = to - from;
         let gpus = |nodes: u64| MilliGpu::from_gpus(nodes * self.per_node);
-        let (home, lent) = (gpus(self.count(false)), gpus(self.count(true)));
+        let (home, lent) = (gpus(self.count(false)), gpus(self.on_loan));
         self.loaned += lent * span;
         self.loaned_busy += self.busy * span;
         self.own_healthy += scene.own_healthy * span;
@@ -143,15 +155,17 @@ impl Metric for Book {
             && let Some(row) = self.nodes.get_mut(&node)
         {
             row.1 = state == NodeState::Down;
+            self.on_loan = self.count(true);
         }
         if let Fact::Moved { node, to } = *fact
             && let Some(row) = self.nodes.get_mut(&node)
         {
             row.0 = to == loans.to;
             let lent = row.0;
+            self.on_loan = self.count(true);
             if lent {
                 self.lent += 1;
-                self.most = self.most.max(self.count(true));
+                self.most = self.most.max(self.on_loan);
             } else {
                 self.reclaimed += 1;
                 self.now.1 += 1;

@@ -8,6 +8,7 @@ mod capacity;
 mod cliff;
 mod completion;
 mod counts;
+mod curves;
 mod deadlines;
 mod drains;
 mod elastic;
@@ -39,6 +40,7 @@ mod tests;
 
 pub use accounts::{DayRow, HourRow};
 pub use completion::{BOUND, bounded_slowdown};
+pub use curves::Curves;
 pub use evictions::EvictionRow;
 pub use inflation::{InflationEnd, InflationFigures, InflationPoint};
 pub use measured::{
@@ -50,6 +52,7 @@ pub use rows::{AttemptEnd, AttemptRow, JobRow, Recorded, TimelineRow, record};
 pub use scene::{Level, Life, Scene, Stage};
 pub use spread::{Quantile, Spread};
 pub use waited::{Waited, waited};
+pub use waits::size_of;
 
 use crate::engine::{Case, Outcome};
 use crate::facts::Fact;

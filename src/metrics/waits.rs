@@ -34,6 +34,11 @@ const SIZES: [&str; 3] = ["small", "medium", "large"];
 /// Our choice: what one node of today's clusters holds.
 const SMALL: MilliGpu = MilliGpu::from_gpus(8);
 
+/// What a gang counts as in figures by size: small, medium or large.
+pub fn size_of(gang: MilliGpu, cluster: MilliGpu) -> &'static str {
+    SIZES[size(gang, cluster)]
+}
+
 /// The row in [`SIZES`] of a gang.
 fn size(gang: MilliGpu, cluster: MilliGpu) -> usize {
     match gang {
@@ -104,7 +109,7 @@ mod tests {
 
     #[test]
     fn sizes_are_relative_to_the_cluster() {
-        let of = |gpus: u64, cluster: u64| SIZES[size(MilliGpu::from_gpus(gpus), MilliGpu::from_gpus(cluster))];
+        let of = |gpus: u64, cluster: u64| size_of(MilliGpu::from_gpus(gpus), MilliGpu::from_gpus(cluster));
         assert_eq!(
             [of(0, 1024), of(8, 1024), of(9, 1024), of(255, 1024), of(256, 1024)],
             ["small", "small", "medium", "medium", "large"]

@@ -12,9 +12,9 @@ use super::place::Place;
 use super::queue::Tier;
 use super::scale::Scale;
 use crate::cluster::NodeState;
-use crate::engine::{Decisions, Policy, View, Why};
+use crate::engine::{Decisions, Policy, Standings, View, Why};
 
-use crate::facts::{Fact, PreemptReason};
+use crate::facts::{Fact, PreemptReason, Ratio};
 use crate::ids::{JobId, NodeId};
 use crate::units::{SimSpan, SimTime};
 
@@ -182,7 +182,15 @@ fn why(staged: &mut Staged, view: &View<'_>, job: JobId) -> Why {
     context.queue.begin_pass();
     let mut pass = Pass { view, context, order: &mut **order, place: &mut **place, evict: &mut **evict, out: &mut nothing };
     let first = pass.first(tier, |_, _| Some(u64::MAX)).map(|(_, queued)| queued.key.job);
-    Why { admitted, first, passes, evicts, barred }
+    let compared = |first: JobId| {
+        let standing = order.standing().filter(|_| tier == Tier::Allocated && first != job)?;
+        let row = |job: JobId| standing.row_of_waiting(view.job(job));
+        let (mine, theirs) = standing.sides(row(job)?, row(first)?)?;
+        let ratio = |row| Ratio::new(standing.ratio(row, view, 0));
+        Some(Standings { level: standing.depth(mine), ratios: [ratio(mine), ratio(theirs)] })
+    };
+    let against_first = first.and_then(compared);
+    Why { admitted, first, passes, evicts, barred, against_first }
 }
 
 /// Takes up that a job was just told to leave.

@@ -308,6 +308,7 @@ const INTRODUCTION: &str = "# What a run writes
   null. Percentiles are nearest-rank. A job still waiting counts with its wait so far: `censored` says how many, and `at_least`
   names the percentiles whose rank is such a job.
 - `summary.md`: the same as tables, for people.
+- `report.html`: the same with pictures and what was found, one page that loads nothing else: see [report.md](report.md).
 - `timing.json`: wall times, events per second, decision times: all that may differ between equal runs.
 - `run.json`: scenario, settings and policies as they were said, from which `schedlab explain` makes a run again.
 - `POLICY/SEED/ledger`: every fact of the run, packed, compressed and hashed.

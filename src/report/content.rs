@@ -28,16 +28,26 @@ pub enum Part {
 pub enum Reader {
     /// At a terminal: `3m20s`.
     Terminal,
-    /// Of a file: seconds.
+    /// Of a file: seconds, and all there is.
     File,
+    /// Of a page: all there is, and `3m20s`.
+    Page,
 }
 
 impl Reader {
+    /// Whether numbers are for people alone: durations in their own units.
+    pub fn is_human(self) -> bool {
+        self != Reader::File
+    }
+    /// Whether there is room for what matters most alone.
+    pub fn is_brief(self) -> bool {
+        self == Reader::Terminal
+    }
     /// A value without its interval.
     pub fn value(self, unit: Unit, value: f64) -> String {
-        match (unit, self) {
-            (Unit::Seconds, Reader::Terminal) => duration(value),
-            (Unit::Seconds, Reader::File) => number(value, 2),
+        match (unit, self.is_human()) {
+            (Unit::Seconds, true) => duration(value),
+            (Unit::Seconds, false) => number(value, 2),
             (Unit::Count, _) => number(value, if value.fract() == 0.0 { 0 } else { 1 }),
             (Unit::Percent, _) => format!("{}%", number(100.0 * value, 1)),
             (Unit::Hundredths, _) => format!("{}%", number(100.0 * value, 2)),
@@ -53,9 +63,9 @@ impl Reader {
         };
         let mean = estimate.mean;
         let pair = |decimals: usize| format!("{} ± {}", number(mean, decimals), number(half, decimals));
-        match (unit, self) {
-            (Unit::Seconds, Reader::Terminal) => duration_pair(mean, half),
-            (Unit::Seconds, Reader::File) | (Unit::Ratio, _) => pair(2),
+        match (unit, self.is_human()) {
+            (Unit::Seconds, true) => duration_pair(mean, half),
+            (Unit::Seconds, false) | (Unit::Ratio, _) => pair(2),
             (Unit::Count, _) => pair(usize::from(mean.abs() < 100.0)),
             (Unit::Percent, _) => format!("{} ± {}%", number(100.0 * mean, 1), number(100.0 * half, 1)),
             (Unit::Hundredths, _) => format!("{} ± {}%", number(100.0 * mean, 2), number(100.0 * half, 2)),
@@ -103,7 +113,7 @@ pub(super) fn parts(summary: &Summary, reader: Reader) -> Vec<Part> {
         parts.extend(say.classes());
         parts.extend(say.sizes());
         parts.extend(say.behaviours());
-        if reader == Reader::File {
+        if !reader.is_brief() {
             parts.extend(say.accounts());
         }
         parts.extend(say.budgets());
@@ -191,12 +201,12 @@ impl<'a> Say<'a> {
     }
     /// The head of a column of seconds.
     pub(super) fn head(&self, name: &str) -> String {
-        if self.reader == Reader::File { format!("{name} (s)") } else { name.into() }
+        if self.reader.is_human() { name.into() } else { format!("{name} (s)") }
     }
 
     fn main(&self) -> Part {
         // With intervals the cells are wide: a terminal then gets the percentiles that tell policies apart.
-        let narrow = self.reader == Reader::Terminal && 1 < self.seeds();
+        let narrow = self.reader.is_brief() && 1 < self.seeds();
         let percentiles: &[&str] = if narrow { &["p90", "p99"] } else { &["p50", "p90", "p99", "max"] };
         let mut head = vec!["policy".into(), "completed".into(), self.head("wait mean")];
         head.extend(percentiles.iter().map(|name| self.head(name)));

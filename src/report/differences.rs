@@ -1,7 +1,7 @@
 //! Each policy against the first: what differs, how sure that is, and what it means.
 
 use super::compared::ComparisonSummary;
-use super::content::{Part, Read, Reader, Say, hour_decimals};
+use super::content::{Part, Read, Say, hour_decimals};
 use super::figures::{Figure, Unit, resolve};
 use super::humane::{duration_range, number};
 use crate::compare::{Estimate, LEAST_BLOCKS, Verdict, Why};
@@ -27,7 +27,7 @@ impl<'a> Say<'a> {
         let rows: Vec<Vec<String>> = self.summary.comparison.iter().filter(of_policy).filter_map(|it| self.row(it)).collect();
         let mut head =
             vec![format!("{policy} against {base}"), base.into(), policy.into(), "difference".into(), "bootstrap".into()];
-        if self.reader == Reader::File {
+        if !self.reader.is_brief() {
             head.extend(["n", "p", "p (Holm)"].map(String::from));
         }
         head.push("verdict".into());
@@ -60,7 +60,7 @@ impl<'a> Say<'a> {
             // All differences alike are an interval of no width.
             it.bootstrap.filter(|[low, high]| low != high).map_or("-".into(), |[low, high]| self.range(unit, low, high)),
         ];
-        if self.reader == Reader::File {
+        if !self.reader.is_brief() {
             let p = |value: Option<f64>| {
                 value.map_or("-".into(), |value| if value < 5e-5 { "<0.0001".into() } else { number(value, 4) })
             };
@@ -199,9 +199,9 @@ impl<'a> Say<'a> {
         let plain =
             |factor: f64, decimals: usize| format!("{} to {}", number(factor * low, decimals), number(factor * high, decimals));
         let largest = low.abs().max(high.abs());
-        match (unit, self.reader) {
-            (Unit::Seconds, Reader::Terminal) => duration_range(low, high),
-            (Unit::Seconds, Reader::File) | (Unit::Ratio, _) => plain(1.0, 2),
+        match (unit, self.reader.is_human()) {
+            (Unit::Seconds, true) => duration_range(low, high),
+            (Unit::Seconds, false) | (Unit::Ratio, _) => plain(1.0, 2),
             (Unit::Count, _) => plain(1.0, usize::from(largest < 100.0)),
             (Unit::Percent, _) => format!("{} pt", plain(100.0, 1)),
             (Unit::Hundredths, _) => format!("{} pt", plain(100.0, 2)),

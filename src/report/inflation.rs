@@ -1,6 +1,6 @@
 //! What a report says of runs whose jobs arrive and never leave, and of fragmentation.
 
-use super::content::{Part, Read, Reader, Say};
+use super::content::{Part, Read, Say};
 use super::figures::Unit;
 use super::fragments::InflationSummary;
 use super::humane::number;
@@ -73,7 +73,7 @@ impl Say<'_> {
     /// What free GPUs were to typical tasks, over time: for a file only.
     pub(super) fn fragments(&self) -> Vec<Part> {
         let any = self.summary.runs.iter().any(|run| run.fragmentation.classes.is_some());
-        if self.reader == Reader::Terminal || !any {
+        if self.reader.is_brief() || !any {
             return Vec::new();
         }
         let columns: [(&str, Unit, Read); 9] = [

@@ -14,6 +14,7 @@ mod failures;
 mod fidelity;
 mod figures;
 mod fragments;
+pub(crate) mod html;
 mod humane;
 mod inflation;
 mod inputs;
@@ -25,10 +26,12 @@ mod parquet;
 mod plot;
 mod render;
 mod sections;
+mod side;
 mod summarize;
 mod summary;
 mod timing;
 mod users;
+mod why;
 mod writer;
 
 #[cfg(test)]
@@ -44,6 +47,7 @@ pub use export::{EXPORTS, Export, Make, Stay, stays};
 pub use fidelity::ranking;
 pub use figures::{Figure, FigureInfo, Unit, completions, figure, figures, resolve, value};
 pub use fragments::{InflationEndSummary, InflationSummary};
+pub use html::{Drawn, Suspects, report_html};
 pub use humane::duration;
 pub use inputs::inputs;
 pub use keys::{
@@ -59,4 +63,5 @@ pub use plot::{Plotted, plot};
 pub use render::{set_markdown, set_terminal, summary_md, terminal};
 pub use summary::{Run, RunSummary, Summary, Waits};
 pub use timing::{Decisions, RunTiming, Timing};
-pub use writer::{RunFiles, Writer, write};
+pub use why::{Causes, Life, LongWait, NOBODY, Owed, Reasons, gpu_hours};
+pub use writer::{PAGE, RunFiles, Writer, write};

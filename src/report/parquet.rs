@@ -6,7 +6,7 @@ use crate::engine::{Case, Outcome};
 use crate::facts::{EndReason, PreemptReason};
 use crate::facts::{Ratio, Weighing};
 use crate::ids::JobId;
-use crate::metrics::{AttemptEnd, DayRow, EvictionRow, HourRow, Recorded, Stage, record};
+use crate::metrics::{AttemptEnd, DayRow, EvictionRow, HourRow, Recorded, Stage};
 use crate::units::{GpuTime, SimSpan, SimTime};
 use polars::prelude::{
     Column as Series, DataFrame, IntoColumn, NamedFrom, ParquetCompression, ParquetWriter, PolarsResult, StatisticsOptions,
@@ -68,8 +68,7 @@ impl Values<'_> {
 }
 
 /// Writes the tables of a run into `dir`, which exists.
-pub fn write_tables(dir: &Path, case: &Case, outcome: &Outcome) -> Result<(), ReportError> {
-    let recorded = record(case, outcome);
+pub fn write_tables(dir: &Path, case: &Case, outcome: &Outcome, recorded: Recorded) -> Result<(), ReportError> {
     let Recorded { jobs: job_rows, attempts: attempt_rows, accounts: account_rows, timeline: timeline_rows, .. } = recorded;
     // One table at a time, so that its rows can go before the next is built; the longest first.
     write_table(dir, 3, &timeline_rows, timeline)?;

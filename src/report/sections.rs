@@ -1,6 +1,6 @@
 //! The sections of a report below its main table. Each is there only where it has something to tell.
 
-use super::content::{Part, Read, Reader, Say};
+use super::content::{Part, Read, Say};
 use super::figures::{Unit, worst_account};
 use super::keys::{ClassSummary, LevelsSummary};
 use super::summary::RunSummary;
@@ -35,7 +35,7 @@ impl<'a> Say<'a> {
     }
 
     fn groups(&self, name: &str, labels: &[&str], groups: Groups) -> Part {
-        let narrow = self.reader == Reader::Terminal && 1 < self.seeds();
+        let narrow = self.reader.is_brief() && 1 < self.seeds();
         let percentiles: &[&str] = if narrow { &["p90", "p99"] } else { &["p50", "p90", "p99", "max"] };
         let mut head: Vec<String> = vec![name.into(), "policy".into(), "jobs".into(), self.head("wait mean")];
         head.extend(percentiles.iter().map(|name| self.head(name)));
@@ -99,7 +99,7 @@ impl<'a> Say<'a> {
                 ("by day", Unit::Percent, |run| run.delivered_of_owed_by.day),
                 ("by hour", Unit::Percent, |run| run.delivered_of_owed_by.hour),
             ]);
-            if self.reader == Reader::File {
+            if !self.reader.is_brief() {
                 delivered.push(("uncapped", Unit::Percent, |run| run.delivered_of_owed_by.uncapped));
             }
             delivered.push(("swing", Unit::Ratio, |run| run.window_cliff.autocorrelation));
@@ -113,7 +113,7 @@ impl<'a> Say<'a> {
             let text = format!("Swing is the autocorrelation, at one lookback ({days}), of what accounts receive by day.");
             parts.push(Part::Text(text));
         }
-        if self.reader == Reader::Terminal {
+        if self.reader.is_brief() {
             delivered.push(impact);
             delivered.push(("unallocated", Unit::Percent, |run| run.unallocated_share.filter(|share| *share != 0.0)));
             delivered.push(("interruptible GPUs p10", Unit::Count, |run| varying(run)?.p10));

@@ -658,7 +658,7 @@ fn what_is_not_a_result_is_not_replaced() {
     assert!(!target.exists(), "a result that is not finished is not there");
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     fs::create_dir(&target).unwrap();
-    Writer::create(&target).unwrap().finish(&summary(), &Timing::default()).unwrap();
+    Writer::create(&target).unwrap().finish(&summary(), &Timing::default(), &[]).unwrap();
     assert!(target.join("summary.json").is_file());
     // A result to which someone added a file of their own is no longer ours to delete; nor is another program's summary.
     drop(Writer::create(&target).unwrap());

@@ -4,12 +4,14 @@
 use super::columns::TABLES;
 use super::error::ReportError;
 use super::export::{EXPORTS, Export, Make, stays};
+use super::html::{Drawn, report_html};
 use super::origin::Origin;
 use super::parquet::write_tables;
 use super::render::summary_md;
 use super::summary::Summary;
 use super::timing::Timing;
 use crate::engine::{Case, Outcome};
+use crate::metrics::record;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -28,10 +30,12 @@ pub struct RunFiles<'a> {
 /// Writes a whole result at once. Where outcomes should not all stay in memory, use a [`Writer`].
 pub fn write(dir: &Path, summary: &Summary, timing: &Timing, runs: &[RunFiles<'_>]) -> Result<(), ReportError> {
     let writer = Writer::create(dir)?;
+    let mut drawn: Vec<Drawn> = Vec::new();
     for run in runs {
-        writer.run(run.policy, run.case, run.outcome)?;
+        let first = drawn.iter().all(|it| it.policy != run.policy);
+        drawn.extend(writer.run(run.policy, run.case, run.outcome, first)?);
     }
-    writer.finish(summary, timing)
+    writer.finish(summary, timing, &drawn)
 }
 
 /// A result in the making. Dropped before [`Writer::finish`], it leaves nothing behind.
@@ -68,10 +72,14 @@ impl Writer {
     }
 
     /// Writes the tables and the ledger of one run. May be called from several threads, for different runs.
-    pub fn run(&self, policy: &str, case: &Case, outcome: &Outcome) -> Result<(), ReportError> {
+    ///
+    /// With `draws` it returns what the page draws of it: of one run of each policy, since pictures are of single runs.
+    pub fn run(&self, policy: &str, case: &Case, outcome: &Outcome, draws: bool) -> Result<Option<Drawn>, ReportError> {
         let dir = self.partial.join(file_name(policy)).join(case.seed.to_string());
         fs::create_dir_all(&dir).map_err(|source| ReportError::Write { file: dir.clone(), source })?;
-        write_tables(&dir, case, outcome)?;
+        let recorded = record(case, outcome);
+        let drawn = draws.then(|| Drawn::new(policy, case, outcome, &recorded));
+        write_tables(&dir, case, outcome, recorded)?;
         outcome.ledger.save(&dir.join("ledger"))?;
         let of_run = |export: &&Export| match export.make {
             Make::OfRun(make) => Some((export.file, make)),
@@ -79,7 +87,7 @@ impl Writer {
         };
         let makes: Vec<_> = self.exports.iter().filter_map(of_run).collect();
         if makes.is_empty() {
-            return Ok(());
+            return Ok(drawn);
         }
         let (run, stays) = (RunFiles { policy, case, outcome }, stays(case, outcome));
         for (name, make) in makes {
@@ -91,7 +99,7 @@ impl Writer {
             });
             made.map_err(|source| ReportError::Write { file, source })?;
         }
-        Ok(())
+        Ok(drawn)
     }
 
     /// Writes what the result is of.
@@ -101,9 +109,15 @@ impl Writer {
     }
 
     /// Writes the summary and puts the result in its place; an older one goes only then.
-    pub fn finish(self, summary: &Summary, timing: &Timing) -> Result<(), ReportError> {
-        for (name, text) in [("summary.md", summary_md(summary)), ("timing.json", timing.to_json()), (SUMMARY, summary.to_json())]
-        {
+    ///
+    /// `drawn`: what the page draws, one a policy, in their order.
+    pub fn finish(self, summary: &Summary, timing: &Timing, drawn: &[Drawn]) -> Result<(), ReportError> {
+        for (name, text) in [
+            ("summary.md", summary_md(summary)),
+            (PAGE, report_html(summary, drawn, &[])),
+            ("timing.json", timing.to_json()),
+            (SUMMARY, summary.to_json()),
+        ] {
             let file = self.partial.join(name);
             fs::write(&file, text).map_err(|source| ReportError::Write { file, source })?;
         }
@@ -144,12 +158,13 @@ impl Drop for Writer {
 }
 
 const SUMMARY: &str = "summary.json";
+/// The page of a result.
+pub const PAGE: &str = "report.html";
 
 /// Whether a directory holds nothing that is not part of a result, so that it may be replaced.
 fn is_ours(dir: &Path) -> io::Result<bool> {
     let exported = |name: &str| EXPORTS.iter().any(|export| export.file == name);
-    let named =
-        |name: &str| [SUMMARY, "summary.md", "timing.json", "report.html", Origin::FILE].contains(&name) || exported(name);
+    let named = |name: &str| [SUMMARY, "summary.md", "timing.json", PAGE, Origin::FILE].contains(&name) || exported(name);
     let part = |name: &str| name == "ledger" || TABLES.iter().any(|table| table.file == name) || exported(name);
     for entry in fs::read_dir(dir)? {
         let entry = entry?;

@@ -16,7 +16,7 @@ const GRID: &str = "grid.json";
 const PARTS: &str = "parts";
 const TIMINGS: &str = "timings";
 /// What a sweep leaves beside its parts.
-const RESULTS: [&str; 4] = ["sweep.parquet", "summary.md", "timing.json", "sweep.json"];
+const RESULTS: [&str; 5] = ["sweep.parquet", "summary.md", "report.html", "timing.json", "sweep.json"];
 /// Logs of batch jobs, which may be there before the sweep is.
 pub(super) const LOGS: &str = "slurm";
 

@@ -14,6 +14,7 @@ mod batch;
 mod cells;
 mod file;
 mod folder;
+mod html;
 mod outcome;
 mod page;
 mod partial;

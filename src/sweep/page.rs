@@ -77,7 +77,7 @@ impl Page<'_> {
         let last = |key: &str| key.rsplit('.').next().unwrap_or(key).to_owned();
         let own = last(&keys[place].key);
         let alone = keys.iter().filter(|key| last(&key.key) == own).count() == 1;
-        if alone && self.reader == Reader::Terminal { own } else { keys[place].key.clone() }
+        if alone && self.reader.is_brief() { own } else { keys[place].key.clone() }
     }
 
     fn place(&self, arm: usize) -> Vec<String> {
@@ -92,7 +92,7 @@ impl Page<'_> {
     /// The name of a figure, with the unit that a file's numbers do not show.
     fn label(&self, figure: usize) -> String {
         let figure = &self.outcome.rows.figures[figure];
-        let seconds = figure.info.unit == Unit::Seconds && self.reader == Reader::File;
+        let seconds = figure.info.unit == Unit::Seconds && !self.reader.is_human();
         if seconds { format!("{} (s)", figure.label()) } else { figure.label() }
     }
 
@@ -122,7 +122,7 @@ impl Page<'_> {
     fn arms(&self) -> Vec<Part> {
         let mut arms: Vec<usize> = (0..self.outcome.grid.arms.len()).collect();
         let all = arms.len();
-        let cut = self.reader == Reader::Terminal && ROWS < all;
+        let cut = self.reader.is_brief() && ROWS < all;
         if cut {
             arms.truncate(ROWS);
         }

@@ -3,8 +3,8 @@
 use super::answers::{self, Mean};
 use super::folder::{Folder, PartTiming, fresh_name, row_name};
 use super::outcome::Outcome;
-use super::page;
 use super::rows::Row;
+use super::{html, page};
 use crate::error::Error;
 use crate::report::{ComparisonSummary, Reader, TableColumn, round, set_markdown, set_terminal, shown, write_frame};
 use serde::Serialize;
@@ -20,6 +20,7 @@ impl Outcome {
     pub fn write(&self, folder: &Folder) -> Result<(), Error> {
         folder.write_with("sweep.parquet", |path| write_frame(path, self.columns()))?;
         folder.write("summary.md", set_markdown(page::parts(self, Reader::File)).as_bytes())?;
+        folder.write("report.html", html::page(self).as_bytes())?;
         folder.write("timing.json", pretty(&self.timing(folder)).as_bytes())?;
         folder.write("sweep.json", self.to_json().as_bytes())
     }

@@ -28,6 +28,8 @@ pub struct Stay {
     pub slots: Vec<Slot>,
     /// Whether it is charged.
     pub allocated: bool,
+    /// Until when its attempt is protected by the contract.
+    pub protected_until: SimTime,
     /// How it ended.
     pub end: AttemptEnd,
 }
@@ -74,6 +76,7 @@ impl Stays {
             to: SimTime::NEVER,
             slots,
             allocated: life.allocated,
+            protected_until: life.protected_until,
             end: AttemptEnd::Running,
         });
     }
