@@ -1,6 +1,7 @@
 //! The command line as a user meets it: help, lists and schemas, every message about wrong input, and runs from end to end.
 
 mod batch;
+mod book;
 mod check;
 mod evolve;
 mod messages;

@@ -1,8 +1,6 @@
-//! What the README shows is what the program prints, and what it points at is there.
-//!
-//! `SCHEDLAB_UPDATE=1 cargo test --release --test cli readme` writes the printed outputs into it.
+//! The README names what there is, and its example of an implementation works.
 
-use super::messages::Desk;
+use super::book::{blocks, desk, root};
 use super::smallest;
 use schedlab::cluster::Cluster;
 use schedlab::engine::{Unwatched, run};
@@ -12,94 +10,10 @@ use schedlab::policy::context::Context;
 use schedlab::policy::{Staged, Stages, deschedule, evict, fill, lend, place, scale};
 use schedlab::registry::{Entry, Knobs, find};
 use schedlab::scenario::Scenario;
-use std::path::{Path, PathBuf};
-
-fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-}
+use std::path::Path;
 
 fn readme() -> String {
     std::fs::read_to_string(root().join("README.md")).unwrap()
-}
-
-/// A fenced block: the words after the fence, and what stands inside.
-struct Block<'a> {
-    info: &'a str,
-    body: &'a str,
-}
-
-impl<'a> Block<'a> {
-    fn value(&self, key: &str) -> Option<&'a str> {
-        self.info.split(' ').find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
-    }
-}
-
-/// The blocks of a page, and the text before each and after the last.
-fn blocks(page: &str) -> (Vec<(&str, Block<'_>)>, &str) {
-    let (mut found, mut rest) = (Vec::new(), page);
-    while let Some(start) = rest.find("\n```").map(|at| at + 1) {
-        let (info, _) = rest[start + 3..].split_once('\n').unwrap();
-        let body = start + 3 + info.len() + 1;
-        let end = body + rest[body..].find("```\n").expect("a block is closed");
-        found.push((&rest[..start], Block { info, body: &rest[body..end] }));
-        rest = &rest[end + 4..];
-    }
-    (found, rest)
-}
-
-/// A desk with the files that the page shows.
-fn desk(blocks: &[(&str, Block<'_>)]) -> Desk {
-    let quickstart = std::fs::read_to_string(root().join("scenarios/quickstart.toml")).unwrap();
-    let shown = blocks.iter().filter_map(|(_, it)| Some((it.value("file")?, it.body)));
-    Desk::new(&shown.chain([("scenarios/quickstart.toml", quickstart.as_str())]).collect::<Vec<_>>())
-}
-
-/// A block of one command with what it prints now.
-fn rerun(desk: &Desk, block: &Block<'_>) -> String {
-    let command = block.body.lines().next().and_then(|line| line.strip_prefix("$ ")).expect("a command after `$ `");
-    let args = command.strip_prefix("schedlab ").or_else(|| command.strip_prefix("cargo run --release -- "));
-    let args: Vec<&str> = args.expect("a command of ours").split(' ').collect();
-    let output = desk.schedlab(&args);
-    let code: i32 = block.value("exit").map_or(0, |code| code.parse().unwrap());
-    let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
-    assert_eq!(output.status.code(), Some(code), "{command}: {err}");
-    let printed = if code == 0 { out } else { err };
-    let lines: String = printed.trim_matches('\n').lines().map(|line| format!("{}\n", line.trim_end())).collect();
-    format!("$ {command}\n{lines}")
-}
-
-#[test]
-fn readme_shows_what_is_printed() {
-    let page = readme();
-    let (blocks, tail) = blocks(&page);
-    let desk = desk(&blocks);
-    let mut fresh = String::new();
-    for (before, block) in &blocks {
-        let body = if block.info.starts_with("console") { rerun(&desk, block) } else { block.body.to_owned() };
-        fresh += &format!("{before}```{}\n{body}```\n", block.info);
-    }
-    fresh += tail;
-    if std::env::var_os("SCHEDLAB_UPDATE").is_some() {
-        std::fs::write(root().join("README.md"), &fresh).unwrap();
-    } else {
-        similar(&fresh, &page);
-    }
-}
-
-/// Compares line by line, so that a failure shows the line and not the page.
-fn similar(fresh: &str, page: &str) {
-    for (row, (new, old)) in fresh.lines().zip(page.lines()).enumerate() {
-        assert_eq!(new, old, "README.md:{}: SCHEDLAB_UPDATE=1 updates it", row + 1);
-    }
-    assert_eq!(fresh.len(), page.len());
-}
-
-#[test]
-fn readme_points_at_what_is_there() {
-    let page = readme();
-    let links = page.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link);
-    let missing: Vec<&str> = links.filter(|it| !it.starts_with("https://") && !root().join(it).exists()).collect();
-    assert_eq!(missing, Vec::<&str>::new());
 }
 
 #[test]
