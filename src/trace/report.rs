@@ -26,6 +26,8 @@ pub struct ImportReport {
     pub unknown_columns: Vec<String>,
     /// What the file's header says of itself (of a machine, for example).
     pub facts: BTreeMap<String, String>,
+    /// What the reader assumed where the file leaves it open.
+    pub assumed: Vec<String>,
     /// The date of time 0, if the trace has dates.
     pub origin: Option<String>,
     /// From the first submission to the last, in seconds.
@@ -80,6 +82,9 @@ impl fmt::Display for ImportReport {
         }
         for (name, value) in &self.facts {
             line("header", format!("{name}: {value}"))?;
+        }
+        for text in &self.assumed {
+            line("assumed", text.clone())?;
         }
         if let Some(origin) = &self.origin {
             line("time 0", origin.clone())?;
