@@ -3,11 +3,12 @@
 use super::error::{Faults, Location, TraceError};
 use super::field;
 use super::report::ImportReport;
+use super::zone::Zone;
 use super::{Import, ReadOptions};
 use crate::cluster::{IdSet, Shape, TaskRequest};
 use crate::ids::{AccountId, ClassId, JobId, ShapeId, UserId};
-use crate::units::SimTime;
-use crate::workload::load::show_models;
+use crate::units::{MilliGpu, SimTime};
+use crate::workload::load::{self, show_models};
 use crate::workload::{Catalog, Extra, Job, Workload, rebase, select};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -44,6 +45,10 @@ pub struct Intake<'c> {
     pub faults: Faults,
     /// What became of the rows.
     pub report: ImportReport,
+    /// GPUs of the machine, if the file tells.
+    pub capacity: Option<u64>,
+    /// The clock of the machine's place, if the file tells.
+    pub zone: Option<Zone>,
     file: Arc<Path>,
     workload: Workload,
     /// One entry a job, in the order of the file.
@@ -75,6 +80,8 @@ impl<'c> Intake<'c> {
             catalog,
             faults: Faults::default(),
             report: ImportReport { file: file.display().to_string(), ..ImportReport::default() },
+            capacity: None,
+            zone: None,
             file,
             workload: Workload::default(),
             lines: Vec::new(),
@@ -208,7 +215,7 @@ impl<'c> Intake<'c> {
         let mut merged = Vec::new();
         let index = self.index(&mut merged);
         self.link(&index);
-        let Intake { mut workload, mut report, catalog, dated, file, faults, .. } = self;
+        let Intake { mut workload, mut report, catalog, dated, file, faults, capacity, zone, .. } = self;
         faults.into_result(&file)?;
         if workload.jobs.is_empty() {
             return Err(vec![no_jobs(&file, &report)]);
@@ -236,7 +243,12 @@ impl<'c> Intake<'c> {
         rebase(&mut workload, origin);
         report.kept = workload.jobs.len() as u64;
         report.origin = dated.and_then(|ms| field::show_date(ms + origin.as_millis() as i64));
+        report.local_origin = dated.zip(zone).and_then(|(ms, zone)| zone.show(ms + origin.as_millis() as i64));
         report.measure(&workload, catalog);
+        if let Some(gpus) = capacity.filter(|&gpus| 0 < gpus && gpus <= 1 << 32) {
+            report.gpus = Some(gpus as f64);
+            report.load = Some(load::offered_load(&workload, catalog, MilliGpu::from_gpus(gpus)));
+        }
         Ok(Import { workload, report })
     }
     /// Hashes of all ids with their rows, sorted; empty if neither doubles nor dependencies need it. Doubles become faults, or

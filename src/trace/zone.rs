@@ -40,6 +40,11 @@ impl Zone {
         };
         (0 <= local - ahead).then_some(local - ahead)
     }
+    /// What the clock shows `ms` milliseconds after the year 1, in UTC.
+    pub fn show(&self, ms: i64) -> Option<String> {
+        let at = jiff::Timestamp::from_millisecond(ms - field::UNIX_MS).ok()?;
+        Some(format!("{} ({})", self.zone.to_datetime(at), self.zone.iana_name().unwrap_or("UTC")))
+    }
     /// How far the clock is ahead of UTC when it shows `local`. Of two answers, the one before it was changed.
     fn ahead(&mut self, local: i64) -> Option<i64> {
         let quarter = local / Zone::QUARTER_MS;

@@ -1,5 +1,6 @@
 //! Damaged and hostile files: never a panic, always a workload or faults that say where.
 
+use super::slurm::EVENTS;
 use super::{PHILLY, PODS, SACCT, SWF, gzip, read, read_as};
 use proptest::prelude::*;
 use schedlab::trace::{Faults, ReadOptions};
@@ -21,11 +22,12 @@ fn check_bytes(format: Option<&str>, bytes: Vec<u8>) {
     }
 }
 
-const SAMPLES: [(&str, &str); 5] = [
+const SAMPLES: [(&str, &str); 6] = [
     ("philly", PHILLY),
     ("alibaba-gpu-2023", PODS),
     ("swf", SWF),
     ("sacct", SACCT),
+    ("slurm-sim", EVENTS),
     (
         "native",
         "id,submit,runtime,gpus,tasks,models,after,array,workers_max,curve,estimate,observed_start\n\
@@ -64,7 +66,7 @@ proptest! {
     ) {
         let (format, text) = SAMPLES[which];
         let comma = match format {
-            "swf" => ' ',
+            "swf" | "slurm-sim" => ' ',
             "sacct" => '|',
             _ => ',',
         };

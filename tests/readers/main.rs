@@ -7,6 +7,7 @@ mod hostile;
 mod real;
 mod round_trip;
 mod rows;
+mod sacct_rows;
 mod slurm;
 
 use schedlab::registry::{Knobs, Value};

@@ -1,8 +1,9 @@
 //! What `sacct` prints and what the Slurm simulator is fed: rows, rules, and files that are wrong.
 
+use super::sacct_rows::Dump;
 use super::{SACCT, helped, knobs, messages, read, read_as};
 use schedlab::registry::Value;
-use schedlab::trace::{Import, ReadOptions, TraceError};
+use schedlab::trace::{self, Import, ReadOptions, TraceError};
 use schedlab::units::SimSpan;
 use schedlab::workload::Catalog;
 
@@ -275,7 +276,7 @@ fn wrong_dumps_say_where_and_what_was_expected() {
     ");
 }
 
-const EVENTS: &str = "-dt 10.50 -e submit_batch_job | -sim-walltime 84805.00 --uid=user001 -J jobid_00001 -N 2 -n 32 -t 3-00:00:00 -q high -p long --mem=500G pseudo.job\n\
+pub const EVENTS: &str = "-dt 10.50 -e submit_batch_job | -sim-walltime 84805.00 --uid=user001 -J jobid_00001 -N 2 -n 32 -t 3-00:00:00 -q high -p long --mem=500G pseudo.job\n\
     # a remark\n\
     -dt 11 -e submit_batch_job | -sim-walltime 6.00 --uid user042 -A lab -N1 -n4 -c 2 -t 01:00:00 -q debug -p debug --gres=gpu:1 --gres=gpu:a100:2 --mem-per-cpu=2G --exclusive --nice pseudo.job -x 1\n\
     -dt 12 -e submit_batch_job | -sim-walltime -1 --uid=user042 -G 3 -t 30 pseudo.job\n\
@@ -338,4 +339,25 @@ fn wrong_events_say_where_and_what_was_expected() {
     t.csv:7:57: `--uid` has no value, expected a name
     t.csv:8:5: `-dt` is `-1`, expected a number of seconds from 0
     ");
+}
+
+/// How much memory a dump of ten million rows takes, streamed: `cargo test --release --test readers ten_million -- --ignored --nocapture`.
+#[test]
+#[ignore = "takes half a minute, and says how much memory was used"]
+fn ten_million_rows_take_the_memory_of_their_jobs() {
+    let rows = 10_000_000;
+    let dump = Box::new(Dump::new(rows));
+    let import = trace::read_from("big.txt".as_ref(), dump, Some("sacct"), &ReadOptions::default(), &mut Catalog::default());
+    assert_eq!(import.expect("it was written by us").report.rows, rows);
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    println!("{}", status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or("no /proc here"));
+}
+
+/// The generator of long dumps makes rows that are read whole.
+#[test]
+fn long_dumps_read_whole() {
+    let dump = Box::new(Dump::new(3000));
+    let import = trace::read_from("big.txt".as_ref(), dump, None, &ReadOptions::default(), &mut Catalog::default()).unwrap();
+    assert_eq!((import.report.format.as_str(), import.report.kept), ("sacct", 3000));
+    assert!(import.report.altered.is_empty() && import.report.unknown_columns.is_empty(), "{}", import.report);
 }
