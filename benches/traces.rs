@@ -6,7 +6,7 @@ use schedlab::trace::{self, ReadOptions};
 use schedlab::units::MilliGpu;
 use schedlab::workload::{Catalog, synth};
 use std::hint::black_box;
-use std::io::{Cursor, Write};
+use std::io::{Cursor, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -33,6 +33,32 @@ fn read(bytes: &Arc<[u8]>) -> usize {
     import.expect("it was written by us").workload.jobs.len()
 }
 
+#[path = "../tests/readers/sacct_rows.rs"]
+mod sacct_rows;
+
+/// A dump of `sacct` in a zone whose clock is put forward and back.
+fn read_sacct(bytes: &Arc<[u8]>) -> usize {
+    let stream = Box::new(Cursor::new(bytes.clone()));
+    let mut knobs = Knobs::default();
+    knobs.set("zone", Value::Text("Europe/Berlin".into()));
+    let options = ReadOptions { knobs, ..ReadOptions::default() };
+    let import = trace::read_from(Path::new("bench.txt"), stream, None, &options, &mut Catalog::default());
+    import.expect("it was written by us").workload.jobs.len()
+}
+
+fn sacct(c: &mut Criterion) {
+    let mut group = c.benchmark_group("read sacct");
+    group.sample_size(10);
+    for rows in [10_000, 1_000_000] {
+        let mut text = Vec::new();
+        sacct_rows::Dump::new(rows).read_to_end(&mut text).expect("memory does not fail");
+        group.throughput(Throughput::Bytes(text.len() as u64));
+        let bytes: Arc<[u8]> = text.into();
+        group.bench_function(format!("{rows} rows"), |b| b.iter(|| read_sacct(black_box(&bytes))));
+    }
+    group.finish();
+}
+
 fn traces(c: &mut Criterion) {
     let mut group = c.benchmark_group("read native");
     group.sample_size(10);
@@ -51,5 +77,5 @@ fn traces(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, traces);
+criterion_group!(benches, traces, sacct);
 criterion_main!(benches);

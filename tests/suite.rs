@@ -46,6 +46,8 @@ mod properties;
 mod reference;
 #[path = "suite/scale.rs"]
 mod scale;
+#[path = "suite/slurm.rs"]
+mod slurm;
 #[path = "suite/sweep.rs"]
 mod sweep;
 #[path = "suite/timeline.rs"]

@@ -351,6 +351,9 @@ pub enum TraceCommand {
         /// Its format [default: told by its content]
         #[arg(long, value_name = "FORMAT")]
         format: Option<String>,
+        /// A knob of the format and its value, such as `zone=Europe/Berlin`; may be repeated
+        #[arg(long = "set", value_name = "KNOB=VALUE", requires = "format")]
+        settings: Vec<String>,
         /// A list of nodes, to set the load against
         #[arg(long, value_name = "FILE")]
         nodes: Option<PathBuf>,
@@ -370,6 +373,9 @@ pub enum TraceCommand {
         /// Its format [default: told by its content]
         #[arg(long, value_name = "FORMAT")]
         format: Option<String>,
+        /// A knob of the format and its value, such as `zone=Europe/Berlin`; may be repeated
+        #[arg(long = "set", value_name = "KNOB=VALUE", requires = "format")]
+        settings: Vec<String>,
         /// Wider jobs become gangs of tasks of at most so many GPUs
         #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=64))]
         max_gpus_per_task: u8,

@@ -3,6 +3,7 @@
 use super::args::{TraceArgs, TraceCommand};
 use super::output;
 use crate::error::{Error, Problem};
+use crate::form::{Fault, Faults};
 use crate::scenario::{Scenario, chosen};
 use crate::trace::{self, Import, ReadOptions, TraceError};
 use crate::workload::Catalog;
@@ -11,12 +12,14 @@ use std::path::Path;
 /// Looks at a trace, converts it, or makes one.
 pub fn trace(args: &TraceArgs) -> Result<(), Error> {
     match &args.command {
-        TraceCommand::Info { file, format, nodes, max_gpus_per_task, json } => {
-            output::print(&info(file, format.as_deref(), nodes.as_deref(), *max_gpus_per_task, *json)?)
+        TraceCommand::Info { file, format, settings, nodes, max_gpus_per_task, json } => {
+            let options = options(format.as_deref(), settings, *max_gpus_per_task)?;
+            output::print(&info(file, format.as_deref(), nodes.as_deref(), &options, *json)?)
         }
-        TraceCommand::Convert { input, output: to, format, max_gpus_per_task } => {
+        TraceCommand::Convert { input, output: to, format, settings, max_gpus_per_task } => {
             let mut catalog = Catalog::default();
-            let import = read(input, format.as_deref(), *max_gpus_per_task, &mut catalog)?;
+            let options = options(format.as_deref(), settings, *max_gpus_per_task)?;
+            let import = read(input, format.as_deref(), &options, &mut catalog)?;
             output::write_file(to, |out| trace::write_native(&import.workload, &catalog, out))?;
             told(to, &format!("{}  written to       {}\n", import.report, to.display()))
         }
@@ -42,8 +45,29 @@ fn told(to: &Path, text: &str) -> Result<(), Error> {
     output::print(text)
 }
 
-fn read(file: &Path, format: Option<&str>, max_gpus_per_task: u8, catalog: &mut Catalog) -> Result<Import, Error> {
-    trace::read(file, format, &ReadOptions { max_gpus_per_task, ..ReadOptions::default() }, catalog).map_err(wrong)
+/// How a trace is read, with the knobs of its format that are set; all faults of those at once. A format that is not known has no
+/// knobs here: its reader names it.
+fn options(format: Option<&str>, settings: &[String], max_gpus_per_task: u8) -> Result<ReadOptions, Error> {
+    let mut options = ReadOptions { max_gpus_per_task, ..ReadOptions::default() };
+    let Some(info) = trace::infos().into_iter().find(|info| Some(info.name) == format) else { return Ok(options) };
+    let mut faults = Faults::new();
+    for text in settings {
+        let (name, value) = text.split_once('=').unwrap_or((text, ""));
+        let Some(knob) = info.knobs.iter().find(|knob| knob.name == name) else {
+            let fault = Fault::new(format!("`--set {text}`: `{}` has no knob `{name}`", info.name));
+            faults.push(fault.nearest(name, info.knobs.iter().map(|knob| knob.name)));
+            continue;
+        };
+        match knob.kind.parse(value) {
+            Some(value) => options.knobs.set(knob.name, value),
+            None => faults.push(Fault::new(format!("`--set {text}`: expected {}", knob.kind.expected()))),
+        }
+    }
+    if faults.is_empty() { Ok(options) } else { Err(faults.into()) }
+}
+
+fn read(file: &Path, format: Option<&str>, options: &ReadOptions, catalog: &mut Catalog) -> Result<Import, Error> {
+    trace::read(file, format, options, catalog).map_err(wrong)
 }
 
 fn wrong(errors: Vec<TraceError>) -> Error {
@@ -51,10 +75,10 @@ fn wrong(errors: Vec<TraceError>) -> Error {
 }
 
 /// What a trace holds, as text or JSON.
-fn info(file: &Path, format: Option<&str>, nodes: Option<&Path>, per_task: u8, json: bool) -> Result<String, Error> {
+fn info(file: &Path, format: Option<&str>, nodes: Option<&Path>, options: &ReadOptions, json: bool) -> Result<String, Error> {
     let mut catalog = Catalog::default();
     let nodes = nodes.map(|path| trace::read_nodes(path, &mut catalog)).transpose();
-    let import = read(file, format, per_task, &mut catalog);
+    let import = read(file, format, options, &mut catalog);
     let (nodes, mut import) = match (nodes, import) {
         (Ok(nodes), Ok(import)) => (nodes, import),
         // The faults of both files at once.

@@ -142,6 +142,36 @@ impl Shape {
         }
         Shape { groups: groups.into() }
     }
+    /// A job of `gpus` GPUs that lies on `nodes` nodes: as even as whole GPUs allow, those with one more first, and what falls to a
+    /// node cut into tasks of at most `per_task`. `whole` as in [`Shape::cut`]; without GPUs its CPU and memory are spread
+    /// evenly. Where there are more nodes than GPUs, or none is stated, the job is cut as if it said nothing of nodes.
+    pub fn spread(nodes: u32, gpus: u32, per_task: u8, whole: TaskRequest) -> Shape {
+        if nodes <= 1 || (gpus != 0 && (gpus < nodes || whole.milli < 1000)) {
+            return Shape::cut(gpus, per_task, whole);
+        }
+        let part = |of: u32, n: u32, all: u32| (u64::from(of) * u64::from(n)).div_ceil(u64::from(all)) as u32;
+        let of = |n: u32, all: u32| {
+            let (cpu_milli, memory_mib) = (part(whole.cpu_milli, n, all), part(whole.memory_mib, n, all));
+            Shape::cut(if gpus == 0 { 0 } else { n }, per_task, TaskRequest { cpu_milli, memory_mib, ..whole })
+        };
+        let (each, more) = (gpus / nodes, gpus % nodes);
+        let nodes_of = if gpus == 0 {
+            vec![(nodes, of(1, nodes))]
+        } else {
+            vec![(more, of(each + 1, gpus)), (nodes - more, of(each, gpus))]
+        };
+        let mut groups: Vec<TaskGroup> = Vec::new();
+        for (count, node) in nodes_of.into_iter().filter(|(count, _)| 0 < *count) {
+            for group in &node.groups {
+                let group = TaskGroup { count: group.count * count, ..*group };
+                match groups.iter_mut().find(|other| other.request == group.request) {
+                    Some(same) => same.count += group.count,
+                    None => groups.push(group),
+                }
+            }
+        }
+        Shape { groups: groups.into() }
+    }
     /// GPU capacity of the whole gang at base size.
     pub fn capacity(&self) -> MilliGpu {
         self.groups.iter().map(|group| group.request.capacity() * u64::from(group.count)).sum()
@@ -153,5 +183,25 @@ impl Shape {
     /// GPUs of the whole gang, each share counted as one.
     pub fn gpus(&self) -> u32 {
         self.groups.iter().map(|group| group.count * u32::from(group.request.gpus)).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gang_lies_on_as_many_nodes_as_it_says() {
+        let whole = TaskRequest { cpu_milli: 10_000, memory_mib: 100, ..TaskRequest::whole(0) };
+        let shown = |nodes, gpus, per_task| -> Vec<(u32, u8, u32, u32)> {
+            let shape = Shape::spread(nodes, gpus, per_task, whole);
+            shape.groups.iter().map(|it| (it.count, it.request.gpus, it.request.cpu_milli, it.request.memory_mib)).collect()
+        };
+        assert_eq!(shown(2, 4, 8), [(2, 2, 5000, 50)]);
+        assert_eq!(shown(3, 8, 8), [(2, 3, 3750, 38), (1, 2, 2500, 25)]);
+        assert_eq!(shown(2, 20, 8), [(2, 8, 4000, 40), (2, 2, 1000, 10)]);
+        assert_eq!(shown(4, 0, 8), [(4, 0, 2500, 25)]);
+        assert_eq!(shown(4, 3, 8), [(1, 3, 10_000, 100)]);
+        assert_eq!(shown(0, 3, 2), [(1, 2, 6667, 67), (1, 1, 3334, 34)]);
     }
 }

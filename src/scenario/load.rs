@@ -98,7 +98,7 @@ impl Scenario {
             )
         } else {
             fault.at(self.work.at(), "this work does not say when jobs started").help(
-                "expected a trace with observed starts: `alibaba-gpu-2023`, `swf` with wait times, or `native` with a column \
+                "expected a trace with observed starts: `alibaba-gpu-2023`, `sacct`, `swf` with wait times, or `native` with a column \
                  `observed_start`",
             )
         };

@@ -89,6 +89,12 @@ const ORIGINS: &[(&str, &str)] = &[
     ("openb_", "github.com/alibaba/clusterdata, `cluster-trace-gpu-v2023/csv/` (gzip it or name it without `.gz`)"),
     ("SDSC-SP2", "the Parallel Workloads Archive, www.cs.huji.ac.il/labs/parallel/workload (log SDSC SP2)"),
     ("LCG", "the Parallel Workloads Archive, www.cs.huji.ac.il/labs/parallel/workload (log LCG)"),
+    ("phillips", "github.com/ubccr/xdmod, `tests/artifacts/xdmod/referencedata/` (Open XDMoD; gzip it as `phillips.log.gz`)"),
+    (
+        "workload_week",
+        "github.com/ubccr-slurm-simulator/slurm_sim_tools, `tutorials/medium_cluster/job_traces/` (gzip it as \
+         `workload_week.events.gz`)",
+    ),
     ("HPC2N", "the Parallel Workloads Archive, www.cs.huji.ac.il/labs/parallel/workload (log HPC2N)"),
 ];
 

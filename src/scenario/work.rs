@@ -295,6 +295,7 @@ fn lines(report: &ImportReport) -> Vec<String> {
     let mut lines = vec![format!("{} ({}): {} rows, {} jobs", report.file, report.format, report.rows, report.kept)];
     lines.extend(report.altered.iter().map(|(rule, rows)| format!("  altered {rows}: {rule}")));
     lines.extend(report.dropped.iter().map(|(rule, rows)| format!("  dropped {rows}: {rule}")));
+    lines.extend(report.assumed.iter().map(|text| format!("  assumed: {text}")));
     lines
 }
 

@@ -296,6 +296,19 @@ pub enum TraceError {
         #[help]
         help: Option<String>,
     },
+    /// A knob of the format cannot be.
+    #[error("`{}`: knob `{knob}` is `{value}`, expected {expected}", file.display())]
+    #[diagnostic(code(trace::knob))]
+    Knob {
+        /// The file.
+        file: PathBuf,
+        /// The knob.
+        knob: &'static str,
+        /// What it says.
+        value: String,
+        /// What it should say.
+        expected: &'static str,
+    },
     /// The trace is larger than the tables that hold it.
     #[error("{at}: too many {what}, at most {most} are supported")]
     #[diagnostic(code(trace::too_many))]

@@ -133,10 +133,14 @@ pub fn moment(bytes: &[u8]) -> Option<Moment> {
 /// A date in milliseconds since the year 1: `2023-03-01 00:18:22`, `T` allowed, fractions and a zone (`Z`, `+08:00`) allowed;
 /// without a zone it counts as UTC.
 pub fn date(bytes: &[u8]) -> Option<i64> {
-    let two = |at: usize| -> Option<i64> {
-        let (a, b) = (*bytes.get(at)?, *bytes.get(at + 1)?);
-        (a.is_ascii_digit() && b.is_ascii_digit()).then(|| i64::from(a - b'0') * 10 + i64::from(b - b'0'))
-    };
+    let (local, zone) = date_and_zone(bytes)?;
+    let ms = local - zone.unwrap_or(0);
+    (0 <= ms).then_some(ms)
+}
+
+/// What a date says by itself, in milliseconds since the year 1 on its own clock, and how far that clock is ahead of UTC if it says.
+pub fn date_and_zone(bytes: &[u8]) -> Option<(i64, Option<i64>)> {
+    let two = |at: usize| -> Option<i64> { digits2(*bytes.get(at)?, *bytes.get(at + 1)?) };
     let mark = |at: usize, allowed: &[u8]| bytes.get(at).is_some_and(|b| allowed.contains(b));
     if !(mark(4, b"-") && mark(7, b"-") && mark(10, b" T") && mark(13, b":") && mark(16, b":")) {
         return None;
@@ -146,8 +150,7 @@ pub fn date(bytes: &[u8]) -> Option<i64> {
     if year < 1 || 23 < hour || 59 < minute || 60 < second {
         return None;
     }
-    let day = jiff::civil::Date::new(year as i16, month as i8, day as i8).ok()?;
-    let days = i64::from(day.to_datetime(jiff::civil::Time::midnight()).date().day_of_year()) - 1 + days_before(year);
+    let days = days_before(year) + day_of_year(year, month, day)?;
     let mut ms = ((days * 24 + hour) * 60 + minute) * 60_000 + second * 1000;
     let mut rest = &bytes[19..];
     if let [b'.', fraction @ ..] = rest {
@@ -159,8 +162,9 @@ pub fn date(bytes: &[u8]) -> Option<i64> {
         ms += thousandths;
         rest = &fraction[digits..];
     }
-    let zone_ms = match rest {
-        b"" | b"Z" => 0,
+    let zone = match rest {
+        b"" => None,
+        b"Z" => Some(0),
         [sign @ (b'+' | b'-'), zone @ ..] => {
             let (hours, minutes) = match zone {
                 [a, b, b':', c, d] | [a, b, c, d] => (digits2(*a, *b)?, digits2(*c, *d)?),
@@ -168,11 +172,19 @@ pub fn date(bytes: &[u8]) -> Option<i64> {
                 _ => return None,
             };
             let ms = (hours * 60 + minutes) * 60_000;
-            if *sign == b'+' { ms } else { -ms }
+            Some(if *sign == b'+' { ms } else { -ms })
         }
         _ => return None,
     };
-    (0 <= ms - zone_ms).then_some(ms - zone_ms)
+    Some((ms, zone))
+}
+
+/// Days of `year` before a day of it; `None` if the month has no such day.
+fn day_of_year(year: i64, month: i64, day: i64) -> Option<i64> {
+    let leap = i64::from(year % 4 == 0 && (year % 100 != 0 || year % 400 == 0));
+    let days = [31, 28 + leap, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let month = usize::try_from(month - 1).ok().filter(|&month| month < days.len())?;
+    (1 <= day && day <= days[month]).then(|| days[..month].iter().sum::<i64>() + day - 1)
 }
 
 fn digits2(a: u8, b: u8) -> Option<i64> {

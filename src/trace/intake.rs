@@ -3,10 +3,12 @@
 use super::error::{Faults, Location, TraceError};
 use super::field;
 use super::report::ImportReport;
+use super::zone::Zone;
 use super::{Import, ReadOptions};
 use crate::cluster::{IdSet, Shape, TaskRequest};
 use crate::ids::{AccountId, ClassId, JobId, ShapeId, UserId};
-use crate::workload::load::show_models;
+use crate::units::{MilliGpu, SimTime};
+use crate::workload::load::{self, show_models};
 use crate::workload::{Catalog, Extra, Job, Workload, rebase, select};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -43,6 +45,10 @@ pub struct Intake<'c> {
     pub faults: Faults,
     /// What became of the rows.
     pub report: ImportReport,
+    /// GPUs of the machine, if the file tells.
+    pub capacity: Option<u64>,
+    /// The clock of the machine's place, if the file tells.
+    pub zone: Option<Zone>,
     file: Arc<Path>,
     workload: Workload,
     /// One entry a job, in the order of the file.
@@ -55,11 +61,16 @@ pub struct Intake<'c> {
     ascending: bool,
     /// Milliseconds from the year 1 to the origin of file time, if the file has dates.
     dated: Option<i64>,
-    shapes: BTreeMap<(u32, TaskRequest), ShapeId>,
+    /// By nodes (0: not stated), GPUs and what the job asks for in all.
+    shapes: BTreeMap<(u32, u32, TaskRequest), ShapeId>,
+    /// The shape that came last.
+    shape: Option<((u32, u32, TaskRequest), ShapeId)>,
     accounts: Last,
     users: Last,
     classes: Last,
     per_task: u8,
+    /// Whether rows of one id are attempts of one job.
+    attempts: bool,
 }
 
 impl<'c> Intake<'c> {
@@ -69,6 +80,8 @@ impl<'c> Intake<'c> {
             catalog,
             faults: Faults::default(),
             report: ImportReport { file: file.display().to_string(), ..ImportReport::default() },
+            capacity: None,
+            zone: None,
             file,
             workload: Workload::default(),
             lines: Vec::new(),
@@ -77,6 +90,8 @@ impl<'c> Intake<'c> {
             ascending: true,
             dated: None,
             shapes: BTreeMap::new(),
+            shape: None,
+            attempts: false,
             accounts: Last::default(),
             users: Last::default(),
             classes: Last::default(),
@@ -126,8 +141,38 @@ impl<'c> Intake<'c> {
     }
     /// The shape of a job of `gpus` GPUs, cut into tasks as the options say ([`Shape::cut`]).
     pub fn shape(&mut self, gpus: u32, whole: TaskRequest) -> ShapeId {
+        self.shape_on(0, gpus, whole)
+    }
+    /// The same on a stated number of nodes ([`Shape::spread`]); 0 if none is stated.
+    pub fn shape_on(&mut self, nodes: u32, gpus: u32, whole: TaskRequest) -> ShapeId {
+        let key = (nodes, gpus, whole);
+        if let Some((last, shape)) = self.shape
+            && last == key
+        {
+            return shape;
+        }
         let Intake { shapes, catalog, per_task, .. } = self;
-        *shapes.entry((gpus, whole)).or_insert_with(|| catalog.shape(&Shape::cut(gpus, *per_task, whole)))
+        let shape = *shapes.entry(key).or_insert_with(|| catalog.shape(&Shape::spread(nodes, gpus, *per_task, whole)));
+        self.shape = Some((key, shape));
+        shape
+    }
+    /// Says that rows of one id and one user are attempts of one job, not a fault. The one that started last counts (of two that
+    /// started together, the later row), as submitted and first started when the earliest was.
+    pub fn rows_are_attempts(&mut self) {
+        self.attempts = true;
+    }
+    /// How many jobs were taken so far: the row of the next.
+    pub fn len(&self) -> usize {
+        self.workload.jobs.len()
+    }
+    /// How many of them ask for no GPU.
+    pub fn without_gpus(&self) -> usize {
+        let without: Vec<bool> = self.catalog.shapes.rows().iter().map(|shape| shape.gpus() == 0).collect();
+        self.workload.jobs.iter().filter(|job| without[job.shape.index()]).count()
+    }
+    /// A job that was taken.
+    pub fn job_mut(&mut self, row: usize) -> &mut Job {
+        &mut self.workload.jobs[row]
     }
     /// Takes a job called `name`, whose instants are in file time. `after`: ids it waits for, as `a|b`.
     pub fn push(&mut self, line: u64, name: &str, mut job: Job, extra: Option<Extra>, after: &str) {
@@ -167,14 +212,16 @@ impl<'c> Intake<'c> {
     ///
     /// - Errors: every fault found.
     pub fn finish(mut self, options: &ReadOptions) -> Result<Import, Vec<TraceError>> {
-        let index = self.index();
+        let mut merged = Vec::new();
+        let index = self.index(&mut merged);
         self.link(&index);
-        let Intake { mut workload, mut report, catalog, dated, file, faults, .. } = self;
+        let Intake { mut workload, mut report, catalog, dated, file, faults, capacity, zone, .. } = self;
         faults.into_result(&file)?;
         if workload.jobs.is_empty() {
             return Err(vec![no_jobs(&file, &report)]);
         }
         let mut order: Vec<u32> = (0..workload.jobs.len() as u32).collect();
+        order.retain(|row| merged.binary_search(row).is_err());
         if !workload.jobs.is_sorted_by_key(|job| job.submit) {
             order.sort_by_key(|&row| workload.jobs[row as usize].submit);
         }
@@ -196,11 +243,17 @@ impl<'c> Intake<'c> {
         rebase(&mut workload, origin);
         report.kept = workload.jobs.len() as u64;
         report.origin = dated.and_then(|ms| field::show_date(ms + origin.as_millis() as i64));
+        report.local_origin = dated.zip(zone).and_then(|(ms, zone)| zone.show(ms + origin.as_millis() as i64));
         report.measure(&workload, catalog);
+        if let Some(gpus) = capacity.filter(|&gpus| 0 < gpus && gpus <= 1 << 32) {
+            report.gpus = Some(gpus as f64);
+            report.load = Some(load::offered_load(&workload, catalog, MilliGpu::from_gpus(gpus)));
+        }
         Ok(Import { workload, report })
     }
-    /// Hashes of all ids with their rows, sorted; empty if neither doubles nor dependencies need it. Doubles become faults.
-    fn index(&mut self) -> Vec<(u64, u32)> {
+    /// Hashes of all ids with their rows, sorted; empty if neither doubles nor dependencies need it. Doubles become faults, or
+    /// attempts of one job, whose other rows go to `merged`, sorted.
+    fn index(&mut self, merged: &mut Vec<u32>) -> Vec<(u64, u32)> {
         if self.ascending && self.after.is_empty() {
             return Vec::new();
         }
@@ -217,12 +270,53 @@ impl<'c> Intake<'c> {
             }
         }
         doubles.sort_unstable();
+        if self.attempts {
+            doubles = self.merge(&doubles, merged);
+        }
+        let names = &self.workload.names;
         for (row, first) in doubles {
             let name = names.get(row).to_owned();
             let at = Location { file: self.file.clone(), line: self.lines[row as usize], columns: None };
             self.faults.push(TraceError::DoubleId { at, what: "job", name, first: self.lines[first as usize] });
         }
         index
+    }
+    /// Makes one job of the rows of each id, and returns the rows that cannot be of one job: those of other users. `doubles`: rows with
+    /// the first row of their id.
+    fn merge(&mut self, doubles: &[(u32, u32)], merged: &mut Vec<u32>) -> Vec<(u32, u32)> {
+        let Workload { jobs, extras, .. } = &mut self.workload;
+        let mut foreign = Vec::new();
+        // By first row: the row that counts so far, and when the first attempt started.
+        let mut groups: BTreeMap<u32, (u32, Option<SimTime>)> = BTreeMap::new();
+        for &(row, first) in doubles {
+            if jobs[row as usize].user != jobs[first as usize].user {
+                foreign.push((row, first));
+                continue;
+            }
+            let start = |row: u32| extras.get(jobs[row as usize].extra as usize).and_then(|extra| extra.observed_start);
+            let (kept, earliest) = *groups.entry(first).or_insert((first, start(first)));
+            let same = start(kept) == start(row);
+            let (keep, drop) = if start(kept) <= start(row) { (row, kept) } else { (kept, row) };
+            self.report.drop(if same { "the same attempt of a job told again" } else { "an attempt of a job before its last" });
+            let earliest = match (earliest, start(row)) {
+                (Some(a), Some(b)) => Some(a.min(b)),
+                (a, b) => a.or(b),
+            };
+            groups.insert(first, (keep, earliest));
+            let (submit, not_before) = (jobs[drop as usize].submit, jobs[drop as usize].not_before);
+            let job = &mut jobs[keep as usize];
+            if submit < job.submit {
+                (job.submit, job.not_before) = (submit, not_before);
+            }
+            merged.push(drop);
+        }
+        for &(kept, earliest) in groups.values() {
+            if let Some(extra) = extras.get_mut(jobs[kept as usize].extra as usize) {
+                extra.observed_start = earliest;
+            }
+        }
+        merged.sort_unstable();
+        foreign
     }
     /// Turns the ids that jobs wait for into rows.
     fn link(&mut self, index: &[(u64, u32)]) {

@@ -5,6 +5,7 @@
 
 mod error;
 mod field;
+mod hosts;
 mod input;
 mod intake;
 mod native;
@@ -14,12 +15,19 @@ mod openb;
 mod orders;
 mod philly;
 mod report;
+mod sacct;
+mod sacct_columns;
 mod series;
+mod slurm;
+mod slurm_jobs;
+mod slurm_sim;
 mod swf;
 mod table;
 mod tasks;
+mod zone;
 
 pub use error::{Excerpt, Faults, Location, TraceError};
+pub use hosts::{HostsFault, count_hosts, expand_hosts};
 pub use native_write::write_native;
 pub use nodes::{read_nodes, write_nodes};
 pub use orders::{check_job_order, check_node_order, read_orders};
@@ -82,7 +90,8 @@ pub struct Build {
 }
 
 /// The formats; where a file could be of two, the earlier counts.
-pub static FORMATS: &[&Entry<Build>] = &[&native::ENTRY, &openb::ENTRY, &philly::ENTRY, &swf::ENTRY];
+pub static FORMATS: &[&Entry<Build>] =
+    &[&native::ENTRY, &openb::ENTRY, &philly::ENTRY, &swf::ENTRY, &sacct::ENTRY, &slurm_sim::ENTRY];
 
 /// What each format says of itself.
 pub fn infos() -> Vec<Info> {

@@ -26,13 +26,17 @@ pub struct ImportReport {
     pub unknown_columns: Vec<String>,
     /// What the file's header says of itself (of a machine, for example).
     pub facts: BTreeMap<String, String>,
+    /// What the reader assumed where the file leaves it open.
+    pub assumed: Vec<String>,
     /// The date of time 0, if the trace has dates.
     pub origin: Option<String>,
+    /// The same on the clock of the machine's place, if the trace says where that is.
+    pub local_origin: Option<String>,
     /// From the first submission to the last, in seconds.
     pub span_s: f64,
     /// GPU time of all jobs, in hours.
     pub gpu_h: f64,
-    /// GPU capacity of the node list, if one was given.
+    /// GPU capacity of the node list, if one was given; else of the machine, if the trace tells.
     pub gpus: Option<f64>,
     /// Offered load on that capacity.
     pub load: Option<f64>,
@@ -81,8 +85,14 @@ impl fmt::Display for ImportReport {
         for (name, value) in &self.facts {
             line("header", format!("{name}: {value}"))?;
         }
+        for text in &self.assumed {
+            line("assumed", text.clone())?;
+        }
         if let Some(origin) = &self.origin {
             line("time 0", origin.clone())?;
+        }
+        if let Some(origin) = &self.local_origin {
+            line("", format!("there {origin}"))?;
         }
         line("span", format!("{:.2} days", self.span_s / 86_400.0))?;
         line("GPU hours", format!("{:.1}", self.gpu_h))?;

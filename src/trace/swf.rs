@@ -1,10 +1,11 @@
 //! The Standard Workload Format of the Parallel Workloads Archive: 18 numbers a line, `-1` for what is not known, and header
-//! comments that describe the machine.
+//! comments that describe the machine. Logs put one behind the other are read as parts, each by its own header.
 
 use super::field;
 use super::input::Lines;
 use super::intake::Intake;
 use super::table::{Column, Table};
+use super::zone::Zone;
 use super::{Build, ReadOptions};
 use crate::cluster::{Shape, TaskRequest};
 use crate::registry::{Entry, Kind, Knob};
@@ -95,10 +96,12 @@ fn read(lines: Lines, options: &ReadOptions, intake: &mut Intake<'_>) {
     let linked = knobs.flag("dependencies");
     let completed_only = knobs.text("status") == "completed";
     let mut table = Table::by_position(lines, &COLUMNS);
-    let mut facts = Vec::new();
+    let mut parts = Parts::default();
     loop {
-        let mut heard = |line: &[u8]| facts.extend(fact(line));
-        let Some(mut row) = table.next(&mut intake.faults, Some(b';'), &mut heard) else { break };
+        let mut heard = Vec::new();
+        let row = table.next(&mut intake.faults, Some(b';'), &mut |line| heard.extend(fact(line)));
+        parts.hear(heard, intake);
+        let Some(mut row) = row else { break };
         intake.report.rows += 1;
         let line = row.line();
         let id = row.need(ID, "the number of a job", |text| field::uint(text, u64::MAX).and_then(|_| field::word(text)));
@@ -127,6 +130,7 @@ fn read(lines: Lines, options: &ReadOptions, intake: &mut Intake<'_>) {
             continue;
         }
         let (Some(id), Some(submit), Some(Some(status))) = (id, submit, status.map(Some)) else { continue };
+        let (id, submit) = (&*parts.name(id), parts.from_ms + submit);
         if COLUMNS.len() < width {
             intake.report.alter("fields past the 18th are not read");
         }
@@ -156,6 +160,9 @@ fn read(lines: Lines, options: &ReadOptions, intake: &mut Intake<'_>) {
                 continue;
             }
         };
+        if parts.processors.is_some_and(|most| most < u64::from(processors)) {
+            intake.report.alter("more processors than the machine has (MaxProcs): it starts on a larger one alone");
+        }
         let memory_mib = match memory.flatten() {
             Some(kib) if with_memory => libm::ceil(kib / 1024.0) as u32,
             _ => 0,
@@ -181,7 +188,7 @@ fn read(lines: Lines, options: &ReadOptions, intake: &mut Intake<'_>) {
             Extra { observed_start: Some(start), observed_end: Some(start.after(run)), ..Extra::default() }
         });
         let after = match preceding.flatten() {
-            Some(job) if linked => job.to_string(),
+            Some(job) if linked => format!("{}{job}", parts.prefix),
             _ => String::new(),
         };
         let job = Job {
@@ -194,13 +201,68 @@ fn read(lines: Lines, options: &ReadOptions, intake: &mut Intake<'_>) {
         };
         intake.push(line, id, job, extra, &after);
     }
-    if let Some((_, start)) = facts.iter().find(|(name, _)| name == "UnixStartTime")
-        && let Ok(start) = start.parse::<i64>()
-        && (0..=1 << 40).contains(&start)
-    {
-        intake.set_origin(field::UNIX_MS + start * 1000);
+    if as_gpus {
+        intake.capacity = parts.processors;
     }
-    intake.report.facts = facts.into_iter().collect();
+    if 1 < parts.count {
+        let text = format!("{} logs, one behind the other: each begins with a header of its own", parts.count);
+        intake.report.assumed.push(text);
+    }
+}
+
+/// Logs put one behind the other: a header after jobs begins a new one.
+#[derive(Default)]
+struct Parts {
+    count: u32,
+    /// From the origin of file time to that of the part.
+    from_ms: u64,
+    dated: bool,
+    /// Before names, where the numbers of the part do not go on from those before it.
+    prefix: String,
+    /// Nothing of the part was named yet.
+    is_new: bool,
+    /// The largest job number so far; 0 before the first.
+    last: u64,
+    /// The most processors that a header tells.
+    processors: Option<u64>,
+}
+
+impl Parts {
+    /// Hears the header comments before a row.
+    fn hear(&mut self, facts: Vec<(String, String)>, intake: &mut Intake<'_>) {
+        if facts.is_empty() && self.count != 0 {
+            return;
+        }
+        if self.count == 0 || self.last != 0 {
+            self.count += 1;
+            self.is_new = true;
+        }
+        for (name, value) in facts {
+            match (name.as_str(), value.split_whitespace().next().and_then(|word| word.parse::<u64>().ok())) {
+                ("UnixStartTime", Some(start)) if start <= 1 << 40 && (self.count == 1 || self.dated) => {
+                    self.from_ms = field::UNIX_MS as u64 + start * 1000;
+                    self.dated = true;
+                    intake.set_origin(0);
+                }
+                ("MaxProcs", Some(n)) => self.processors = self.processors.max(Some(n)),
+                ("TimeZoneString", _) => match Zone::new(&value) {
+                    Some(zone) => intake.zone = Some(zone),
+                    None => intake.report.assumed.push(format!("TimeZoneString: no zone is called `{value}`")),
+                },
+                _ => {}
+            }
+            intake.report.facts.entry(name).or_insert(value);
+        }
+    }
+    /// The name of the job of that number.
+    fn name(&mut self, id: &str) -> String {
+        let number = id.parse().unwrap_or(0);
+        if std::mem::take(&mut self.is_new) {
+            self.prefix = if 1 < self.count && number <= self.last { format!("{}:", self.count) } else { String::new() };
+        }
+        self.last = self.last.max(number).max(1);
+        format!("{}{id}", self.prefix)
+    }
 }
 
 /// What a header comment says, if a report repeats it.

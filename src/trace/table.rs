@@ -38,12 +38,14 @@ impl Column {
 }
 
 /// How a line is cut into fields.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Cut {
     /// At commas outside quotes.
     Commas,
     /// At runs of white space.
     Spaces,
+    /// At each such text; quotes mean nothing.
+    At(Box<[u8]>),
 }
 
 /// A file read row by row.
@@ -56,6 +58,9 @@ pub struct Table {
     /// How many fields a row has; for lines cut at spaces, at least.
     width: usize,
     unknown: Vec<String>,
+    /// The place of a column that may hold what the lines are cut at, and how many rows had fields to spare for it.
+    spill: Option<usize>,
+    spilled: u64,
     /// The fields of the current row within `text`.
     fields: Vec<Range<usize>>,
     /// The fields' text when the row holds quotes; the line itself otherwise.
@@ -78,42 +83,94 @@ impl Table {
                 return None;
             }
         };
-        let file = lines.file().clone();
         let header = header_names(&line);
+        Table::of(lines, Cut::Commas, columns, (number, &line), &header, Column::is_named, faults)
+    }
+    /// A table cut at `delimiter`, whose columns go by name in any case: those of its first line, or `names` for a file without a
+    /// header. Fields to spare belong to the column `spill`, if it is there.
+    ///
+    /// - Errors: as [`Table::with_header`].
+    pub fn delimited(
+        mut lines: Lines,
+        columns: &'static [Column],
+        delimiter: &[u8],
+        names: Option<Vec<String>>,
+        spill: Option<usize>,
+        faults: &mut Faults,
+    ) -> Option<Table> {
+        let cut = Cut::At(delimiter.into());
+        let (number, line, names) = match names {
+            Some(names) => (0, names.join(&String::from_utf8_lossy(delimiter)).into_bytes(), names),
+            None => match lines.next() {
+                Ok(line) => {
+                    let (number, line) = line?;
+                    let names = names_of(line, &cut);
+                    (number, line.to_owned(), names)
+                }
+                Err(fault) => {
+                    faults.push(fault);
+                    return None;
+                }
+            },
+        };
+        let any_case = |column: &Column, name: &str| {
+            column.name.eq_ignore_ascii_case(name) || (!column.alias.is_empty() && column.alias.eq_ignore_ascii_case(name))
+        };
+        let mut table = Table::of(lines, cut, columns, (number, &line), &names, any_case, faults)?;
+        table.spill = spill.and_then(|column| table.places[column]);
+        Some(table)
+    }
+    fn of(
+        lines: Lines,
+        cut: Cut,
+        columns: &'static [Column],
+        (number, line): (u64, &[u8]),
+        header: &[String],
+        is_named: impl Fn(&Column, &str) -> bool,
+        faults: &mut Faults,
+    ) -> Option<Table> {
+        let file = lines.file().clone();
         let mut places = vec![None; columns.len()];
         let mut unknown = Vec::new();
         let mut sound = true;
         for (place, name) in header.iter().enumerate() {
-            match columns.iter().position(|column| column.is_named(name)) {
+            match columns.iter().position(|column| is_named(column, name)) {
                 Some(column) if places[column].is_none() => places[column] = Some(place),
                 Some(_) => {
-                    let (at, row) = Excerpt::new(&file, number, &line, raw_range(&line, Cut::Commas, place));
+                    let (at, row) = Excerpt::new(&file, number, line, raw_range(line, &cut, place));
                     let span = row.span();
                     faults.push(TraceError::DoubleColumn { at, column: name.clone(), row, span });
                     sound = false;
                 }
+                // A delimiter at the end of the header has nothing behind it.
+                None if name.is_empty() && place + 1 == header.len() && cut != Cut::Commas => {}
                 None => unknown.push(name.clone()),
             }
         }
         for (column, place) in columns.iter().zip(&places) {
             if column.needed && place.is_none() {
-                faults.push(missing_column(&file, number, &line, column, columns, &unknown));
+                faults.push(missing_column(&file, number, line, column, columns, &unknown));
                 sound = false;
             }
         }
         let width = header.len();
         let (fields, text) = (Vec::new(), Vec::new());
-        sound.then_some(Table { lines, cut: Cut::Commas, columns, places, width, unknown, fields, text })
+        sound.then_some(Table { lines, cut, columns, places, width, unknown, spill: None, spilled: 0, fields, text })
     }
     /// A table without a header, cut at white space, its columns in the order given; more fields than columns are allowed.
     pub fn by_position(lines: Lines, columns: &'static [Column]) -> Table {
         let places = (0..columns.len()).map(Some).collect();
         let (fields, text) = (Vec::new(), Vec::new());
-        Table { lines, cut: Cut::Spaces, columns, places, width: columns.len(), unknown: Vec::new(), fields, text }
+        let (width, unknown) = (columns.len(), Vec::new());
+        Table { lines, cut: Cut::Spaces, columns, places, width, unknown, spill: None, spilled: 0, fields, text }
     }
     /// Columns of the file that the format does not know.
     pub fn unknown(&self) -> &[String] {
         &self.unknown
+    }
+    /// Rows with fields to spare, which went to the column that may hold what the lines are cut at.
+    pub fn spilled(&self) -> u64 {
+        self.spilled
     }
     /// Whether the file has a column.
     pub fn has(&self, column: usize) -> bool {
@@ -136,12 +193,19 @@ impl Table {
                 heard(line);
                 continue;
             }
-            if let Err((found, expected)) = split(line, self.cut, &mut self.fields, &mut self.text) {
+            if let Err((found, expected)) = split(line, &self.cut, &mut self.fields, &mut self.text) {
                 faults.push(self.bad_row(found, expected));
                 continue;
             }
+            if let Some(place) = self.spill
+                && let Some(more) = self.fields.len().checked_sub(self.width).filter(|&more| 0 < more)
+            {
+                self.fields[place].end = self.fields[place + more].end;
+                self.fields.drain(place + 1..=place + more);
+                self.spilled += 1;
+            }
             let n = self.fields.len();
-            let fits = if self.cut == Cut::Commas { n == self.width } else { self.width <= n };
+            let fits = if self.cut == Cut::Spaces { self.width <= n } else { n == self.width };
             if !fits {
                 let fields = |n: usize| if n == 1 { "1 field".to_owned() } else { format!("{n} fields") };
                 faults.push(self.bad_row(format!("the row has {}", fields(n)), fields(self.width)));
@@ -206,7 +270,10 @@ impl<'t> Row<'t> {
     /// Says that a field is wrong.
     pub fn fault(&mut self, column: usize, expected: &'static str) {
         let line = self.table.lines.line();
-        let range = self.table.places[column].and_then(|place| raw_range(line, self.table.cut, place));
+        let range = self.table.places[column].and_then(|place| match &self.table.cut {
+            Cut::At(_) => self.table.fields.get(place).map(|range| without_spaces(line, range.clone())),
+            cut => raw_range(line, cut, place),
+        });
         let value: String = String::from_utf8_lossy(self.get(column).unwrap_or_default()).chars().take(60).collect();
         let value = value.replace(char::is_control, "\u{fffd}").into_boxed_str();
         let (at, row) = Excerpt::new(self.table.lines.file(), self.line(), line, range);
@@ -230,8 +297,17 @@ impl<'t> Row<'t> {
 
 /// The names of a header line, trimmed.
 pub fn header_names(line: &[u8]) -> Vec<String> {
+    names_of(line, &Cut::Commas)
+}
+
+/// The names of a header line cut at `delimiter`, trimmed.
+pub fn names_at(line: &[u8], delimiter: &[u8]) -> Vec<String> {
+    names_of(line, &Cut::At(delimiter.into()))
+}
+
+fn names_of(line: &[u8], cut: &Cut) -> Vec<String> {
     let (mut fields, mut text) = (Vec::new(), Vec::new());
-    if split(line, Cut::Commas, &mut fields, &mut text).is_err() {
+    if split(line, cut, &mut fields, &mut text).is_err() {
         return Vec::new();
     }
     let text = if text.is_empty() { line } else { &text };
@@ -269,7 +345,7 @@ fn missing_column(
 
 /// Cuts a line. A quoted field ends on its own line, unlike in RFC 4180: so a stray quote is a fault of its line and does not
 /// swallow the rest of the file.
-fn split(line: &[u8], cut: Cut, fields: &mut Vec<Range<usize>>, text: &mut Vec<u8>) -> Result<(), (String, String)> {
+fn split(line: &[u8], cut: &Cut, fields: &mut Vec<Range<usize>>, text: &mut Vec<u8>) -> Result<(), (String, String)> {
     fields.clear();
     text.clear();
     match cut {
@@ -286,6 +362,21 @@ fn split(line: &[u8], cut: Cut, fields: &mut Vec<Range<usize>>, text: &mut Vec<u
                 }
             }
             fields.extend(start.map(|from| from..line.len()));
+        }
+        Cut::At(delimiter) => {
+            let mut start = 0;
+            if let [mark] = **delimiter {
+                for (at, _) in line.iter().enumerate().filter(|(_, byte)| **byte == mark) {
+                    fields.push(start..at);
+                    start = at + 1;
+                }
+            } else {
+                while let Some(at) = line[start..].windows(delimiter.len()).position(|text| *text == **delimiter) {
+                    fields.push(start..start + at);
+                    start += at + delimiter.len();
+                }
+            }
+            fields.push(start..line.len());
         }
         Cut::Commas => {
             let mut start = 0;
@@ -327,10 +418,10 @@ fn unquote(line: &[u8], fields: &mut Vec<Range<usize>>, text: &mut Vec<u8>) {
 }
 
 /// Where field `place` stands in the raw line.
-fn raw_range(line: &[u8], cut: Cut, place: usize) -> Option<Range<usize>> {
+fn raw_range(line: &[u8], cut: &Cut, place: usize) -> Option<Range<usize>> {
     let mut fields = Vec::new();
     match cut {
-        Cut::Spaces => split(line, cut, &mut fields, &mut Vec::new()).ok()?,
+        Cut::Spaces | Cut::At(_) => split(line, cut, &mut fields, &mut Vec::new()).ok()?,
         Cut::Commas => {
             let (mut start, mut quoted) = (0, false);
             for (at, &byte) in line.iter().enumerate() {
@@ -346,9 +437,13 @@ fn raw_range(line: &[u8], cut: Cut, place: usize) -> Option<Range<usize>> {
             fields.push(start..line.len());
         }
     }
-    let range = fields.get(place)?.clone();
+    Some(without_spaces(line, fields.get(place)?.clone()))
+}
+
+/// The part of `range` without the white space around it; all of it if there is nothing else.
+fn without_spaces(line: &[u8], range: Range<usize>) -> Range<usize> {
     let text = &line[range.clone()];
     let lead = text.len() - text.trim_ascii_start().len();
     let len = text.trim_ascii().len();
-    Some(if len == 0 { range } else { range.start + lead..range.start + lead + len })
+    if len == 0 { range } else { range.start + lead..range.start + lead + len }
 }

@@ -109,6 +109,32 @@ fn a_missing_trace_says_where_to_get_it() {
 }
 
 #[test]
+fn knobs_of_a_format_are_checked_on_the_command_line() {
+    let desk = Desk::new(&[("t.txt", "JobID|Submit|Start|Elapsed|NCPUS\n1|0|0|00:01:00|4\n")]);
+    let set = |settings: &[&'static str]| -> String {
+        let set = settings.iter().flat_map(|text| ["--set", text]);
+        let args: Vec<&str> = ["trace", "info", "t.txt", "--format", "sacct"].into_iter().chain(set).collect();
+        message(&desk, &args)
+    };
+    insta::assert_snapshot!(set(&["gpu=cpus", "memory=maybe", "zone"]), @r"
+      × `--set gpu=cpus`: `sacct` has no knob `gpu`
+      help: did you mean `gpus`?
+
+      × `--set memory=maybe`: expected true or false
+
+    2 faults; nothing was written
+    ");
+    insta::assert_snapshot!(set(&["gpus=cpus", "zone=Mars/Base"]), @r"
+    trace::knob
+
+      × `t.txt`: knob `zone` is `Mars/Base`, expected the IANA name of a time zone, such as `Europe/Berlin`
+    ");
+    let good =
+        desk.schedlab(&["trace", "info", "t.txt", "--format", "sacct", "--set", "gpus=cpus", "--set", "zone=Europe/Berlin"]);
+    assert!(good.status.success() && String::from_utf8_lossy(&good.stdout).contains("Europe/Berlin"));
+}
+
+#[test]
 fn a_directory_is_no_trace() {
     let desk = Desk::new(&[("s.toml", &format!("{CLUSTER}[workload]\ntrace = \"data\"\n")), ("data/x", "")]);
     insta::assert_snapshot!(message(&desk, &["run", "s.toml"]));

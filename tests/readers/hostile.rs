@@ -1,6 +1,7 @@
 //! Damaged and hostile files: never a panic, always a workload or faults that say where.
 
-use super::{PHILLY, PODS, SWF, gzip, read, read_as};
+use super::slurm::EVENTS;
+use super::{PHILLY, PODS, SACCT, SWF, gzip, read, read_as};
 use proptest::prelude::*;
 use schedlab::trace::{Faults, ReadOptions};
 use schedlab::units::{SimSpan, SimTime};
@@ -21,10 +22,12 @@ fn check_bytes(format: Option<&str>, bytes: Vec<u8>) {
     }
 }
 
-const SAMPLES: [(&str, &str); 4] = [
+const SAMPLES: [(&str, &str); 6] = [
     ("philly", PHILLY),
     ("alibaba-gpu-2023", PODS),
     ("swf", SWF),
+    ("sacct", SACCT),
+    ("slurm-sim", EVENTS),
     (
         "native",
         "id,submit,runtime,gpus,tasks,models,after,array,workers_max,curve,estimate,observed_start\n\
@@ -55,14 +58,18 @@ proptest! {
     /// Fields replaced by hostile ones, rows and columns moved and doubled, bytes flipped: never a panic.
     #[test]
     fn hostile_fields_are_refused_or_ruled_on(
-        which in 0..4_usize,
+        which in 0..SAMPLES.len(),
         edits in prop::collection::vec((0..40_usize, 0..40_usize, 0..HOSTILE.len()), 1..4),
         double in prop::option::of(0..4_usize),
         flip in prop::option::of((0..400_usize, any::<u8>())),
         forced in any::<bool>(),
     ) {
         let (format, text) = SAMPLES[which];
-        let comma = if format == "swf" { ' ' } else { ',' };
+        let comma = match format {
+            "swf" | "slurm-sim" => ' ',
+            "sacct" => '|',
+            _ => ',',
+        };
         let mut rows: Vec<Vec<String>> = text.lines().map(|row| row.split(comma).map(str::to_owned).collect()).collect();
         for (row, column, with) in edits {
             let row = row % rows.len();
@@ -84,7 +91,7 @@ proptest! {
 
     /// Any bytes at all.
     #[test]
-    fn any_bytes_are_refused_or_read(bytes in prop::collection::vec(any::<u8>(), 0..300), which in 0..5_usize) {
+    fn any_bytes_are_refused_or_read(bytes in prop::collection::vec(any::<u8>(), 0..300), which in 0..=SAMPLES.len()) {
         check_bytes(SAMPLES.get(which).map(|sample| sample.0), bytes.clone());
         let mut packed = vec![0x1f, 0x8b];
         packed.extend(&bytes);
@@ -92,7 +99,7 @@ proptest! {
     }
 }
 
-const HOSTILE: [&str; 30] = [
+const HOSTILE: [&str; 36] = [
     "",
     " ",
     "NaN",
@@ -123,4 +130,10 @@ const HOSTILE: [&str; 30] = [
     "9999-12-31 23:59:59",
     "unlimited",
     ";",
+    "12_[1-4294967295%1]",
+    "12+4294967296",
+    "gres/gpu=1048576,gres/gpu:a=1048576,gres/gpu:b=1",
+    "n[1-999999999]",
+    "99999999-23:59:59",
+    "CANCELLED by 99999999999999999999",
 ];

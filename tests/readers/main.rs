@@ -7,6 +7,8 @@ mod hostile;
 mod real;
 mod round_trip;
 mod rows;
+mod sacct_rows;
+mod slurm;
 
 use schedlab::registry::{Knobs, Value};
 use schedlab::trace::{self, Import, ReadOptions, TraceError};
@@ -83,3 +85,15 @@ const PODS: &str = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod
 const SWF: &str = "; Version: 2.2\n; MaxProcs: 128\n; UnixStartTime: 893466664\n\
     1 0 5 100 4 99.21 -1 8 200 -1 1 3 2 -1 1 -1 -1 -1\n\
     2 10 -1 50 4 -1 -1 -1 -1 -1 0 -1 -1 -1 -1 -1 -1 -1\n";
+
+/// An array, a heterogeneous job, an attempt that was preempted and its second, a step, and jobs that never ran.
+const SACCT: &str = "JobID|JobIDRaw|User|Account|Partition|State|Submit|Eligible|Start|End|Elapsed|Timelimit|NNodes|NCPUS|ReqTRES|AllocTRES|ReqMem|NodeList|JobName\n\
+    10|10|ann|a|gpu|COMPLETED|2023-03-01T00:00:00|2023-03-01T00:00:00|2023-03-01T00:00:10|2023-03-01T01:00:10|01:00:00|02:00:00|2|8|cpu=8,gres/gpu:a100=4,node=2|billing=8,cpu=8,gres/gpu=4,gres/gpu:a100=4,mem=64G,node=2||gpu[01-02]|train\n\
+    10.batch|10.batch||||COMPLETED|2023-03-01T00:00:00|2023-03-01T00:00:10|2023-03-01T00:00:10|2023-03-01T01:00:10|01:00:00||1|4||cpu=4||gpu01|batch\n\
+    11|11|bob|b|gpu|PREEMPTED|2023-03-01T00:00:00|2023-03-01T00:00:00|2023-03-01T00:00:20|2023-03-01T00:10:20|00:10:00|UNLIMITED|1|4|cpu=4,gres/gpu=1|cpu=4,gres/gpu=1,node=1||gpu03|x\n\
+    11|11|bob|b|gpu|TIMEOUT|2023-03-01T00:10:20|2023-03-01T00:10:20|2023-03-01T00:20:20|2023-03-01T00:25:20|00:05:00|UNLIMITED|1|4|cpu=4,gres/gpu=1|cpu=4,gres/gpu=1,node=1||gpu03|x\n\
+    12_3|13|bob|b|gpu|RUNNING|2023-03-01T00:00:00|2023-03-01T00:00:00|2023-03-01T00:00:20|Unknown|1-00:10:00|Partition_Limit|1|4|cpu=4,gres/gpu=1|cpu=4,gres/gpu=1,node=1||gpu03|x\n\
+    12_[4-9%2]|12|bob|b|gpu|PENDING|2023-03-01T00:00:00|2023-03-01T00:00:00|Unknown|Unknown|00:00:00|UNLIMITED|1|4|cpu=4,gres/gpu=1|||None assigned|x\n\
+    14+0|14|bob|b|gpu|COMPLETED|2023-03-01T00:00:00|Unknown|2023-03-01T00:00:20|2023-03-01T00:10:20|00:10:00|UNLIMITED||4|cpu=4,gres/gpu=1||4Gc|gpu03|x\n\
+    14+1|15|bob|b|gpu|COMPLETED|2023-03-01T00:00:00|Unknown|2023-03-01T00:00:20|2023-03-01T00:10:30|00:10:10|UNLIMITED||8|cpu=8|||cpu[03-04]|x\n\
+    16|16|bob|b|gpu|CANCELLED by 1|2023-03-01T00:00:00|Unknown|2023-03-01T00:00:20|2023-03-01T00:00:20|00:00:00|UNLIMITED|1|4|cpu=4|||None assigned|x\n";

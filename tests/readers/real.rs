@@ -113,6 +113,27 @@ fn archive_logs_read_whole() {
 }
 
 #[test]
+fn histories_of_slurm_read_whole() {
+    let Some(path) = shared("traces/xdmod-slurm/phillips.log.gz") else { return };
+    let mut catalog = Catalog::default();
+    let Import { workload, report } = trace::read(&path, None, &ReadOptions::default(), &mut catalog).unwrap();
+    assert_eq!((report.format.as_str(), report.rows, report.kept), ("sacct", 4285, 4046));
+    assert_eq!(report.dropped.iter().collect::<Vec<_>>(), [(&"ended before it started", &239)]);
+    assert_eq!(report.origin.as_deref(), Some("2016-12-22T07:15:12Z"));
+    // Two jobs of GPUs, of 12 CPUs and 31,000 MiB on one node each.
+    let shapes: Vec<_> = workload.jobs.iter().map(|job| &catalog.shapes.rows()[job.shape.index()].groups[0].request).collect();
+    let gpus: Vec<_> = shapes.iter().filter(|it| it.gpus == 2).map(|it| (it.cpu_milli, it.memory_mib)).collect();
+    assert_eq!(gpus, [(12_000, 31_000); 2]);
+    assert!(workload.extras.iter().all(|extra| extra.observed_start.is_some() && extra.observed_end.is_some()));
+
+    let Some(path) = shared("traces/slurm-sim/workload_week.events.gz") else { return };
+    let Import { workload, report } = trace::read(&path, None, &ReadOptions::default(), &mut catalog).unwrap();
+    assert_eq!((report.format.as_str(), report.rows, workload.jobs.len()), ("slurm-sim", 19_579, 19_552));
+    assert_eq!(report.dropped.iter().collect::<Vec<_>>(), [(&"run time not above zero", &27)]);
+    assert!(report.unknown_columns.is_empty(), "{:?}", report.unknown_columns);
+}
+
+#[test]
 fn samples_in_the_repository_read() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("traces");
     let mut catalog = Catalog::default();

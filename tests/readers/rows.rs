@@ -60,6 +60,46 @@ fn a_line_of_swf_becomes_a_job() {
 }
 
 #[test]
+fn logs_behind_each_other_are_parts() {
+    // The second log begins an hour later and numbers its jobs anew; the third goes on with the numbers of the first.
+    let row = |id: u32, submit: u32, before: i32| format!("{id} {submit} 0 60 4 -1 -1 4 60 -1 1 3 2 -1 1 -1 {before} -1 99 7\n");
+    let head = |start: u32, procs: u32| format!("; UnixStartTime: {start}\n; MaxProcs: {procs}\n; TimeZoneString: US/Pacific\n");
+    let text = [
+        head(893_466_664, 8) + &row(1, 0, -1) + &row(7, 50, 1),
+        head(893_470_264, 2) + &row(1, 5, -1) + &row(2, 6, 1),
+        "; Computer: again\n".to_owned() + &row(8, 9, -1),
+    ];
+    let linked = knobs(&[("dependencies", Value::Bool(true))]);
+    let (import, _) = read_as(Some("swf"), text.concat(), &ReadOptions { knobs: linked, ..ReadOptions::default() }).unwrap();
+    let shown = |job: &Job| {
+        let after = import.workload.extra(job).map_or(0, |extra| extra.after.len());
+        (import.workload.names.get(job.name).to_owned(), job.submit.as_millis() / 1000, after)
+    };
+    let jobs: Vec<_> = import.workload.jobs.iter().map(shown).collect();
+    let named = |name: &str, at, after| (name.to_owned(), at, after);
+    let all = [named("1", 0, 0), named("7", 50, 1), named("2:1", 3605, 0), named("2:2", 3606, 1), named("8", 3609, 0)];
+    assert_eq!(jobs, all);
+    insta::assert_snapshot!(import.report.to_string(), @r"
+    t.csv (swf)
+      rows read       5
+      jobs kept       5
+      altered                 5  fields past the 18th are not read
+      header          Computer: again
+      header          MaxProcs: 8
+      header          TimeZoneString: US/Pacific
+      header          UnixStartTime: 893466664
+      assumed         3 logs, one behind the other: each begins with a header of its own
+      time 0          1998-04-25T01:11:04Z
+                      there 1998-04-24T18:11:04 (US/Pacific)
+      span            0.04 days
+      GPU hours       0.3
+      offered load    0.0416 of 8 GPUs
+    ");
+    // Without a header between them, a number that comes again is a fault.
+    assert!(read(row(1, 0, -1) + &row(1, 5, -1)).is_err());
+}
+
+#[test]
 fn columns_go_by_name_and_unknown_ones_are_reported() {
     let (import, _) = read("colour,gpus,runtime,id,submit,class\nred,2,8h,a,1.5,debug\nblue,1,90,b,0,\n").unwrap();
     assert_eq!(import.report.unknown_columns, ["colour"]);
