@@ -23,6 +23,7 @@ pub mod form;
 pub mod fragment;
 pub mod gate;
 pub mod ids;
+pub mod import;
 pub mod ledger;
 pub mod metrics;
 pub mod policy;

@@ -34,6 +34,8 @@ pub enum Command {
     Predict(PredictArgs),
     /// Look at a trace, convert it, or make one
     Trace(TraceArgs),
+    /// Make a scenario of a real cluster, from what it says of itself
+    Import(ImportArgs),
     /// List what is there to choose from, with knobs and defaults
     List(ListArgs),
     /// Print the JSON Schema of a kind of file, for editors that complete and check it
@@ -392,6 +394,33 @@ pub enum TraceCommand {
         /// A key of the scenario, dotted, and its value; may be repeated
         #[arg(long = "set", value_name = "KEY=VALUE")]
         settings: Vec<String>,
+    },
+}
+
+/// Arguments of `import`.
+#[derive(Debug, ClapArgs)]
+pub struct ImportArgs {
+    /// Of what cluster.
+    #[command(subcommand)]
+    pub command: ImportCommand,
+}
+
+/// What cluster is imported.
+#[derive(Debug, Subcommand)]
+pub enum ImportCommand {
+    /// A Slurm cluster: what sacct, sshare, sacctmgr, scontrol and sinfo print, and slurm.conf
+    Slurm {
+        /// The folder with those files, whatever they are called
+        dir: PathBuf,
+        /// Where scenario, policy, nodes and jobs go
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+        /// A knob of the format `sacct` and its value, such as `zone=Europe/Berlin`; may be repeated
+        #[arg(long = "set", value_name = "KEY=VALUE")]
+        settings: Vec<String>,
+        /// Write into a folder that is not empty
+        #[arg(long)]
+        force: bool,
     },
 }
 

@@ -9,6 +9,7 @@ mod completions;
 mod evolve;
 mod explain;
 mod found;
+mod import;
 mod list;
 mod output;
 mod predict;
@@ -53,6 +54,7 @@ fn dispatch(args: Args) -> Result<(), Error> {
         args::Command::Report(it) => report::run(&it),
         args::Command::Evolve(it) => evolve::evolve(&it),
         args::Command::Predict(it) => predict::predict(&it),
+        args::Command::Import(it) => import::import(&it),
         args::Command::Trace(it) => trace::trace(&it),
         args::Command::List(it) => list::list(it.what),
         args::Command::Schema(it) => schema::schema(it.what),

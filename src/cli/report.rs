@@ -2,6 +2,7 @@
 
 use super::args::ReportArgs;
 use super::found::Found;
+use super::output;
 use super::progress::Bars;
 use super::reasons;
 use super::spread::spread;
@@ -11,7 +12,6 @@ use crate::metrics::record;
 use crate::policy::PolicySpec;
 use crate::report::{Drawn, PAGE, Summary, report_html};
 use crate::scenario::Scenario;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Writes the page.
@@ -56,7 +56,7 @@ pub fn run(args: &ReportArgs) -> Result<(), Error> {
             report_html(&summary, &drawn, &remarks)
         }
     };
-    write(&file, &page)?;
+    output::write_file(&file, |out| out.write_all(page.as_bytes()))?;
     if !args.quiet {
         bars.note(&format!("written to {}", file.display()));
     }
@@ -91,15 +91,4 @@ fn names(found: &[Found]) -> Vec<String> {
     };
     let count = (1..=most).find(distinct).unwrap_or(most);
     found.iter().map(|it| last(&it.dir, count)).collect()
-}
-
-/// Writes a file whole or not at all.
-fn write(file: &Path, text: &str) -> Result<(), Error> {
-    let wrong = |cause: std::io::Error| Error::input(format!("`{}` cannot be written: {cause}", file.display()));
-    let partial = file.with_extension(format!("html.{}.partial", std::process::id()));
-    fs::write(&partial, text).and_then(|()| fs::rename(&partial, file)).map_err(|cause| {
-        // Best effort: the first error is the one to tell.
-        let _ = fs::remove_file(&partial);
-        wrong(cause)
-    })
 }

@@ -18,13 +18,13 @@ mod report;
 mod sacct;
 mod sacct_columns;
 mod series;
-mod slurm;
+pub(crate) mod slurm;
 mod slurm_jobs;
 mod slurm_sim;
 mod swf;
 mod table;
 mod tasks;
-mod zone;
+pub(crate) mod zone;
 
 pub use error::{Excerpt, Faults, Location, TraceError};
 pub use hosts::{HostsFault, count_hosts, expand_hosts};

@@ -17,11 +17,19 @@ def call(*words):
 
 
 def accounts():
+    def add(*words):
+        # It fails if an earlier run added them; what is missing then shows below.
+        subprocess.run(["sacctmgr", "-i", "add", *words, "cluster=lab"], capture_output=True, check=False)
+
     for account, share, users in TREE:
-        call("sacctmgr", "-i", "add", "account", account, f"fairshare={share}", "cluster=lab")
+        add("account", account, f"fairshare={share}")
         for user in users:
             subprocess.run(["useradd", "--no-create-home", user], capture_output=True, check=False)
-            call("sacctmgr", "-i", "add", "user", user, f"account={account}", "fairshare=1", "cluster=lab")
+            add("user", user, f"account={account}", "fairshare=1")
+    there = call("sacctmgr", "--noheader", "--parsable2", "show", "assoc", "format=account,user").split()
+    missing = [f"{account}|{user}" for account, _, users in TREE for user in users if f"{account}|{user}" not in there]
+    if missing:
+        sys.exit(f"the accounting lacks {missing}")
 
 
 def jobs(count, span, gpus, seed):

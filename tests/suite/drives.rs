@@ -377,7 +377,7 @@ fn maintenance_empties_its_nodes_and_keeps_them_empty() {
 fn the_shipped_placements_plan_around_a_window() {
     let mut bench = Bench::new(2, 1).jobs("A at 0: 1 gpus 4 s | B at 0: 1 gpus 2 s | C at 0: 1 gpus 2 s");
     bench.cluster.windows = vec![Window { from: at(2), until: at(3), nodes: vec![NodeId(0)], account: None }];
-    for fill in ["strict", "greedy", "easy", "conservative", "k-reservations"] {
+    for fill in ["strict", "greedy", "easy", "conservative", "k-reservations", "slurm"] {
         let outcome = bench.run(&super::bench::policy("fifo", fill, "first-fit", "nobody"));
         let told = facts(&outcome);
         let cut_short = |(_, fact): &(u64, Fact)| matches!(fact, Fact::Preempted { .. });

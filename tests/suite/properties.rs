@@ -98,7 +98,7 @@ proptest! {
 
     /// A job that opted out is never evicted, nor, where min runtimes protect, one within its own.
     #[test]
-    fn the_protected_stay(bench in any_case(true), fill in prop::sample::select(vec!["greedy", "easy", "strict", "conservative", "k-reservations"])) {
+    fn the_protected_stay(bench in any_case(true), fill in prop::sample::select(vec!["greedy", "easy", "strict", "conservative", "k-reservations", "slurm"])) {
         let mut policy = policy("priority", fill, "first-fit", "priority");
         policy.stages[Stage::Evict as usize].knobs.set("protection", Value::Bool(true));
         let case = bench.case();

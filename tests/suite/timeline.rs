@@ -143,3 +143,30 @@ fn an_urgent_arrival_evicts_though_its_likes_are_stuck() {
     let jobs = "A at 0: 2 gpus 9 s priority 1 | B at 1: 2 gpus 1 s | C at 3: 2 gpus 1 s priority 5";
     check_timeline(2, jobs, &policy("priority", "strict", "best-fit", "priority"), "AAACAAAAAAB\nAAACAAAAAAB\n");
 }
+
+#[test]
+fn slurm_starts_in_order_at_events_and_backfills_at_intervals() {
+    // With an interval of 5 s: B does not fit, and C, which would, waits for backfilling at 5. D comes after that, and waits until 10. E would
+    // fit beside A, but not without delaying B, at any interval.
+    let jobs = "A at 0: 3 gpus 20 s | B at 1: 4 gpus 4 s | C at 2: 1 gpus 3 s | D at 6: 1 gpus 3 s | E at 7: 1 gpus 14 s";
+    let mut policy = policy("fifo", "slurm", "first-fit", "nobody");
+    let knobs = &mut policy.stages[schedlab::policy::Stage::Fill as usize].knobs;
+    knobs.set("bf_interval", schedlab::registry::Value::Span(schedlab::units::SimSpan::from_secs(5)));
+    let rows = [
+        "AAAAAAAAAAAAAAAAAAAABBBBEEEEEEEEEEEEEE",
+        "AAAAAAAAAAAAAAAAAAAABBBB..............",
+        "AAAAAAAAAAAAAAAAAAAABBBB..............",
+        ".....CCC..DDD.......BBBB..............",
+    ];
+    check_timeline(4, jobs, &policy, &rows.join("\n"));
+    // At every event: as conservative backfilling without promises.
+    let knobs = &mut policy.stages[schedlab::policy::Stage::Fill as usize].knobs;
+    knobs.set("bf_interval", schedlab::registry::Value::Span(schedlab::units::SimSpan::ZERO));
+    let rows = [
+        "AAAAAAAAAAAAAAAAAAAABBBBEEEEEEEEEEEEEE",
+        "AAAAAAAAAAAAAAAAAAAABBBB..............",
+        "AAAAAAAAAAAAAAAAAAAABBBB..............",
+        "..CCC.DDD...........BBBB..............",
+    ];
+    check_timeline(4, jobs, &policy, &rows.join("\n"));
+}

@@ -4,7 +4,7 @@
 use super::{Build, Fill};
 use crate::policy::pass::{Pass, Tried};
 use crate::policy::plan::{Profile, Shadow};
-use crate::policy::queue::Tier;
+use crate::policy::queue::{Queued, Tier};
 use crate::registry::{Entry, Kind, Knob};
 
 /// The fill.
@@ -26,39 +26,47 @@ struct KReservations {
 
 impl Fill for KReservations {
     fn fill(&mut self, pass: &mut Pass<'_, '_>, tier: Tier) {
-        let Some((at, head)) = super::easy::start_heads(pass, tier) else { return };
+        let Some(head) = super::easy::start_heads(pass, tier) else { return };
         let idle = self.shadow.idle(pass.context);
         let mut profile = Profile::of_running(pass.view, pass.context, idle);
-        let mut planned = 0;
-        let mut next = Some((at, head));
-        while let Some((at, job)) = next {
-            let id = job.key.job;
-            let plan = planned < self.k;
-            let spot = profile.earliest(pass.view, id, !plan);
-            let starts = spot.as_ref().filter(|spot| spot.at <= pass.view.now());
-            let tried = match starts {
-                Some(spot) => pass.start_at(id, spot),
-                None => Tried::Full,
-            };
-            match (tried, &spot) {
-                (Tried::Started, Some(spot)) => {
-                    profile.take(pass.view, id, spot);
-                }
-                (_, spot) => {
-                    if plan && let Some(spot) = spot {
-                        profile.take(pass.view, id, spot);
-                        planned += 1;
-                    }
-                    pass.context.queue.pass_over(at, job);
-                }
-            }
-            next = if planned < self.k { pass.first(tier, |_, _| Some(u64::MAX)) } else { beyond(pass, tier, &profile) };
+        plan(pass, tier, &mut profile, head, self.k);
+        while let Some((at, job)) = beyond(pass, tier, &profile) {
+            place(pass, &mut profile, (at, job), false);
         }
     }
 }
 
+/// Takes up jobs in order from `head` on: each starts if it delays none before it, or is planned, until `k` are planned.
+pub(super) fn plan(pass: &mut Pass<'_, '_>, tier: Tier, profile: &mut Profile, head: (u32, Queued), k: usize) {
+    let mut planned = 0;
+    let mut next = Some(head);
+    while let Some(job) = next.filter(|_| planned < k) {
+        planned += usize::from(place(pass, profile, job, true));
+        next = pass.first(tier, |_, _| Some(u64::MAX));
+    }
+}
+
+/// Starts a job if it may start now beside what the profile holds; else it is passed over and, if `plans`, planned. Returns whether it was planned.
+fn place(pass: &mut Pass<'_, '_>, profile: &mut Profile, (at, job): (u32, Queued), plans: bool) -> bool {
+    let id = job.key.job;
+    let spot = profile.earliest(pass.view, id, !plans);
+    let starts = spot.as_ref().filter(|spot| spot.at <= pass.view.now());
+    if let Some(spot) = starts
+        && pass.start_at(id, spot) == Tried::Started
+    {
+        profile.take(pass.view, id, spot);
+        return false;
+    }
+    pass.context.queue.pass_over(at, job);
+    let planned = spot.filter(|_| plans);
+    planned.is_some_and(|spot| {
+        profile.take(pass.view, id, &spot);
+        true
+    })
+}
+
 /// The next job beyond the planned ones that may start now: by counts, whole buckets are passed over.
-fn beyond(pass: &mut Pass<'_, '_>, tier: Tier, profile: &Profile) -> Option<(u32, crate::policy::queue::Queued)> {
+fn beyond(pass: &mut Pass<'_, '_>, tier: Tier, profile: &Profile) -> Option<(u32, Queued)> {
     let startup = pass.view.startup();
     let shapes = pass.view.shapes();
     pass.first(tier, |context, bucket| {

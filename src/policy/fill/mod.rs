@@ -5,6 +5,7 @@ mod contract;
 mod easy;
 mod greedy;
 mod k_reservations;
+mod slurm;
 mod strict;
 
 use super::pass::Pass;
@@ -16,8 +17,15 @@ use crate::registry::{Entry, Knobs};
 pub type Build = fn(&Knobs, &Case) -> Box<dyn Fill>;
 
 /// All fills.
-pub const ENTRIES: &[&Entry<Build>] =
-    &[&strict::ENTRY, &greedy::ENTRY, &easy::ENTRY, &conservative::ENTRY, &k_reservations::ENTRY, &contract::ENTRY];
+pub const ENTRIES: &[&Entry<Build>] = &[
+    &strict::ENTRY,
+    &greedy::ENTRY,
+    &easy::ENTRY,
+    &conservative::ENTRY,
+    &k_reservations::ENTRY,
+    &slurm::ENTRY,
+    &contract::ENTRY,
+];
 
 /// How far past a stuck head.
 pub trait Fill: Send {

@@ -2,6 +2,7 @@
 //! nobody comes last, whatever the rule.
 
 use super::fair_share::key_within;
+use super::lapses::Moments;
 use super::{Head, Order};
 use crate::engine::{Case, JobView, View};
 use crate::facts::Fact;
@@ -10,7 +11,7 @@ use crate::policy::context::Turn;
 use crate::policy::queue::{Key, Tier};
 use crate::policy::standing::{FAMILY_KNOBS, Row, Shares, Standing, submit};
 use crate::registry::{Kind, Knob};
-use crate::units::{SimSpan, SimTime};
+use crate::units::SimTime;
 
 /// Whose turn it is.
 pub(super) trait Rule: Send {
@@ -23,6 +24,10 @@ pub(super) trait Rule: Send {
     /// The place of a job in its lane.
     fn key(&self, id: JobId, job: JobView<'_>) -> Key {
         key_within(id, job)
+    }
+    /// When the passage of time next changes something, if nothing else happens.
+    fn changes_at(&self, _now: SimTime) -> Option<SimTime> {
+        None
     }
     /// A job turned; the standing knows already.
     fn turned(&mut self, _standing: &mut Standing, _view: &View<'_>, _turn: Turn) {}
@@ -86,6 +91,9 @@ impl<R: Rule> Order for ByShare<R> {
     fn standing_mut(&mut self) -> Option<&mut Standing> {
         Some(&mut self.standing)
     }
+    fn changes_at(&self, view: &View<'_>) -> Option<SimTime> {
+        self.rule.changes_at(view.now())
+    }
     fn turned(&mut self, view: &View<'_>, turn: Turn) {
         self.standing.turned(view, turn);
         self.rule.turned(&mut self.standing, view, turn);
@@ -128,10 +136,10 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// Whether the values have to be made anew for `now`; they then count as made. With a period, only once in each.
-    pub(super) fn is_due(&mut self, standing: &Standing, now: SimTime, every: SimSpan) -> bool {
-        if every != SimSpan::ZERO {
-            let period = |at: SimTime| at.as_millis() / every.as_millis();
+    /// Whether the values have to be made anew for `now`; they then count as made. With moments, only once after each.
+    pub(super) fn is_due(&mut self, standing: &Standing, now: SimTime, moments: Option<Moments>) -> bool {
+        if let Some(moments) = moments {
+            let period = |at: SimTime| moments.period(at);
             let fresh = self.seen.is_some_and(|(at, _, nodes)| period(at) == period(now) && nodes == standing.len());
             if !fresh {
                 self.seen = Some((now, standing.version, standing.len()));

@@ -7,6 +7,7 @@ mod fair_share;
 pub mod fair_tree;
 mod fifo;
 pub mod kai;
+mod lapses;
 mod las;
 mod monopoly;
 mod multifactor;

@@ -9,14 +9,16 @@
 use super::by_share::{ByShare, LEVEL, Rule, SLURM_HALF_LIFE, SLURM_KERNEL, standing};
 use super::classic::DAMPENING;
 use super::fair_tree::TIES;
+use super::lapses::Moments;
 use super::scored::Scored;
 use super::{Build, Head, classic, fair_tree};
 use crate::engine::{JobView, View};
 use crate::ids::JobId;
+use crate::policy::context::Turn;
 use crate::policy::queue::Key;
 use crate::policy::standing::{FAMILY_KNOBS, Standing, submit};
 use crate::registry::{Entry, Kind, Knob, Knobs};
-use crate::units::SimSpan;
+use crate::units::{SimSpan, SimTime};
 
 const fn weight(name: &'static str, about: &'static str, default: &'static str) -> Knob {
     Knob::new(name, about, Kind::Float { min: 0.0, max: 1e9 }, default).tunable()
@@ -57,6 +59,13 @@ pub const ENTRY: Entry<Build> = Entry {
             "0",
         )
         .tunable(),
+        Knob::new("calc_offset", "when the first period of `calc_period` ends", Kind::SPAN, "0"),
+        Knob::new(
+            "charge_at_calc",
+            "running jobs are charged when factors are made anew, and what a job ran after that is charged to nobody (so does Slurm 22.05); with kernel = decay",
+            Kind::Bool,
+            "false",
+        ),
     ],
     needs: &[],
     provides: &["shares", "tiers", "levels"],
@@ -66,10 +75,12 @@ pub const ENTRY: Entry<Build> = Entry {
         let of_users = case.users.iter().filter_map(|users| users.priority_max());
         let highest = case.workload.jobs.iter().map(|job| job.priority).chain(of_users).max().map_or(1, i64::from).max(1);
         let factors = if knobs.text("fairshare") == "classic" { classic::by_knobs(knobs) } else { fair_tree::by_knobs(knobs) };
+        let moments = Moments { every: knobs.span("calc_period"), offset: knobs.span("calc_offset") };
+        let moments = Some(moments).filter(|it| it.every != SimSpan::ZERO);
         let rule = Multifactor {
             weights: Weights::new(knobs),
             qos_max: knobs.opt_int("qos_max").unwrap_or(highest),
-            fairshare: Scored::new(factors, standing.len(), knobs.span("calc_period")),
+            fairshare: Scored::new(factors, standing.len(), moments, knobs.flag("charge_at_calc")),
         };
         ByShare::boxed(standing, case, rule)
     },
@@ -179,6 +190,12 @@ impl Rule for Multifactor {
     }
     fn key(&self, id: JobId, job: JobView<'_>) -> Key {
         Key { rank: 0, then: job.submit().as_millis(), job: id }
+    }
+    fn changes_at(&self, now: SimTime) -> Option<SimTime> {
+        self.fairshare.next(now)
+    }
+    fn turned(&mut self, standing: &mut Standing, view: &View<'_>, turn: Turn) {
+        self.fairshare.turned(standing, view, turn);
     }
 }
 

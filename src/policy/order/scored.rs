@@ -2,10 +2,12 @@
 
 use super::Head;
 use super::by_share::{Kept, Pick, Rule};
+use super::lapses::{Lapses, Moments};
 use super::share_tree::{ShareTree, usage};
 use crate::engine::View;
+use crate::policy::context::Turn;
 use crate::policy::standing::Standing;
-use crate::units::{SimSpan, SimTime};
+use crate::units::SimTime;
 
 /// Makes a factor of each node, from the tree and the usage of each node.
 pub(super) type Factors = Box<dyn Fn(&ShareTree, &[f64]) -> Vec<f64> + Send>;
@@ -15,25 +17,40 @@ pub(super) struct Scored {
     factors: Factors,
     /// Rows of the tree that are accounts; users come after.
     accounts: usize,
-    every: SimSpan,
+    moments: Option<Moments>,
+    lapses: Option<Lapses>,
     tree: ShareTree,
     usage: Vec<f64>,
     kept: Kept,
 }
 
 impl Scored {
-    /// Made anew only every so often; zero: whenever something changed.
-    pub(super) fn new(factors: Factors, accounts: usize, every: SimSpan) -> Scored {
-        Scored { factors, accounts, every, tree: ShareTree::default(), usage: Vec::new(), kept: Kept::default() }
+    /// Made anew only after each of some moments; without: whenever something changed. `lapses`: what a job ran after the last of them is not usage.
+    pub(super) fn new(factors: Factors, accounts: usize, moments: Option<Moments>, lapses: bool) -> Scored {
+        let lapses = moments.filter(|_| lapses).map(Lapses::new);
+        Scored { factors, accounts, moments, lapses, tree: ShareTree::default(), usage: Vec::new(), kept: Kept::default() }
     }
     /// The factors at `now`, one entry a row.
     pub(super) fn at(&mut self, standing: &Standing, now: SimTime) -> &[f64] {
-        if self.kept.is_due(standing, now, self.every) {
+        if self.kept.is_due(standing, now, self.moments) {
             self.tree.follow(standing, self.accounts);
             usage(standing, now, &mut self.usage);
+            if let Some(lapses) = &self.lapses {
+                lapses.take_off(standing, now, &mut self.usage);
+            }
             self.kept.by_row = (self.factors)(&self.tree, &self.usage);
         }
         &self.kept.by_row
+    }
+    /// The next moment at which factors are made anew, if there are such moments.
+    pub(super) fn next(&self, now: SimTime) -> Option<SimTime> {
+        self.moments.map(|moments| moments.next(now))
+    }
+    /// A job turned; the standing knows already.
+    pub(super) fn turned(&mut self, standing: &Standing, view: &View<'_>, turn: Turn) {
+        if let Some(lapses) = &mut self.lapses {
+            lapses.turned(standing, view, turn);
+        }
     }
 }
 
@@ -46,7 +63,7 @@ pub(super) struct ByFactor {
 impl ByFactor {
     /// By these factors, at every change.
     pub(super) fn new(factors: Factors, standing: &Standing) -> ByFactor {
-        ByFactor { scored: Scored::new(factors, standing.len(), SimSpan::ZERO), pick: Pick::default() }
+        ByFactor { scored: Scored::new(factors, standing.len(), None, false), pick: Pick::default() }
     }
 }
 
