@@ -4,6 +4,7 @@ mod batch;
 mod book;
 mod check;
 mod evolve;
+mod import;
 mod messages;
 mod predict;
 mod readme;
