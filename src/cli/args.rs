@@ -382,6 +382,48 @@ pub enum TraceCommand {
         #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=64))]
         max_gpus_per_task: u8,
     },
+    /// Replace the names of users, accounts and jobs by pseudonyms that only who has the key can tell
+    Scrub {
+        /// The trace
+        input: PathBuf,
+        /// Where the native trace goes
+        output: PathBuf,
+        /// The key: the same gives the same pseudonyms
+        #[arg(long, value_name = "TEXT", required_unless_present = "key_file", conflicts_with = "key_file")]
+        key: Option<String>,
+        /// A file with the key
+        #[arg(long, value_name = "FILE")]
+        key_file: Option<PathBuf>,
+        /// Its format [default: told by its content]
+        #[arg(long, value_name = "FORMAT")]
+        format: Option<String>,
+        /// A knob of the format and its value; may be repeated
+        #[arg(long = "set", value_name = "KEY=VALUE", requires = "format")]
+        settings: Vec<String>,
+        /// Wider jobs become gangs of tasks of at most so many GPUs
+        #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=64))]
+        max_gpus_per_task: u8,
+    },
+    /// Say all that is wrong with a trace, or was altered or left out by which rule
+    Validate {
+        /// The trace
+        file: PathBuf,
+        /// Its format [default: told by its content]
+        #[arg(long, value_name = "FORMAT")]
+        format: Option<String>,
+        /// A knob of the format and its value; may be repeated
+        #[arg(long = "set", value_name = "KEY=VALUE", requires = "format")]
+        settings: Vec<String>,
+        /// Wider jobs become gangs of tasks of at most so many GPUs
+        #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=64))]
+        max_gpus_per_task: u8,
+        /// Fail, with exit code 1, if any row was altered or left out
+        #[arg(long)]
+        strict: bool,
+        /// Write what the rules make of it, in the native format
+        #[arg(long, value_name = "FILE")]
+        fix: Option<PathBuf>,
+    },
     /// Write the work of a scenario, generated and shaped, as a native trace
     Synth {
         /// The scenario file

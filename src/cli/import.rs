@@ -2,7 +2,7 @@
 
 use super::args::{ImportArgs, ImportCommand};
 use super::output;
-use crate::error::{Error, Problem};
+use crate::error::{Error, Problem, problems};
 use crate::form::{Fault, Faults, SourceText};
 use crate::import::{Conf, Imported, Kind, Machine, Partitions, PolicyText, Shape, Tree};
 use crate::import::{assoc, charge, inferred, kind_of, policy, scenario, scontrol, sinfo, sshare};
@@ -67,7 +67,7 @@ fn slurm(dir: &Path, out: &Path, settings: &[String], force: bool) -> Result<(),
         (Ok(import), true) => import,
         // The faults of all files at once.
         (read, _) => {
-            let mut all: Vec<Problem> = faults.into_sorted().into_iter().map(|fault| Box::new(fault) as Problem).collect();
+            let mut all: Vec<Problem> = problems(faults);
             all.extend(read.err().into_iter().flatten().map(|error| Box::new(error) as Problem));
             return Err(Error::Input(all));
         }

@@ -5,7 +5,7 @@ use super::output;
 use crate::error::{Error, Problem};
 use crate::form::{Fault, Faults};
 use crate::scenario::{Scenario, chosen};
-use crate::trace::{self, Import, ReadOptions, TraceError};
+use crate::trace::{self, Holds, Import, ReadOptions, TraceError};
 use crate::workload::Catalog;
 use std::path::Path;
 
@@ -22,6 +22,24 @@ pub fn trace(args: &TraceArgs) -> Result<(), Error> {
             let import = read(input, format.as_deref(), &options, &mut catalog)?;
             output::write_file(to, |out| trace::write_native(&import.workload, &catalog, out))?;
             told(to, &format!("{}  written to       {}\n", import.report, to.display()))
+        }
+        TraceCommand::Scrub { input, output: to, key, key_file, format, settings, max_gpus_per_task } => {
+            let key = key_of(key.as_deref(), key_file.as_deref())?;
+            let mut catalog = Catalog::default();
+            let options = options(format.as_deref(), settings, *max_gpus_per_task)?;
+            let mut import = read(input, format.as_deref(), &options, &mut catalog)?;
+            trace::scrub(&mut import.workload, &mut catalog, &key);
+            output::write_file(to, |out| trace::write_native(&import.workload, &catalog, out))?;
+            told(to, &format!("{} jobs under pseudonyms written to {}\n", import.workload.jobs.len(), to.display()))
+        }
+        TraceCommand::Validate { file, format, settings, max_gpus_per_task, strict, fix } => {
+            let mut catalog = Catalog::default();
+            let options = options(format.as_deref(), settings, *max_gpus_per_task)?;
+            let import = read(file, format.as_deref(), &options, &mut catalog)?;
+            if let Some(to) = fix {
+                output::write_file(to, |out| trace::write_native(&import.workload, &catalog, out))?;
+            }
+            validated(&import, fix.as_deref(), *strict)
         }
         TraceCommand::Synth { scenario, output: to, seed, settings } => {
             let settings = chosen::settings(settings)?;
@@ -92,9 +110,54 @@ fn info(file: &Path, format: Option<&str>, nodes: Option<&Path>, options: &ReadO
     if let Some(nodes) = nodes {
         import.report.against(&import.workload, &catalog, &nodes);
     }
+    let holds = Holds::new(&import.workload, &catalog);
     if !json {
-        return Ok(import.report.to_string());
+        return Ok(format!("{}{holds}", import.report));
     }
-    let text = serde_json::to_string_pretty(&import.report);
+    #[derive(serde::Serialize)]
+    struct Info<'a> {
+        #[serde(flatten)]
+        report: &'a trace::ImportReport,
+        holds: Holds,
+    }
+    let text = serde_json::to_string_pretty(&Info { report: &import.report, holds });
     text.map(|text| text + "\n").map_err(|error| Error::Bug(format!("the report of an import is no JSON: {error}")))
+}
+
+/// The key of pseudonyms: given, or what a file holds, without the end of its line.
+fn key_of(key: Option<&str>, file: Option<&Path>) -> Result<String, Error> {
+    let key = match (key, file) {
+        (Some(key), _) => key.to_owned(),
+        (None, Some(file)) => std::fs::read_to_string(file)
+            .map_err(|cause| Error::input(format!("`{}` cannot be read: {cause}", file.display())))?
+            .trim_end_matches(['\n', '\r'])
+            .to_owned(),
+        (None, None) => String::new(),
+    };
+    if key.chars().count() < 16 {
+        return Err(Error::input(
+            "a key of at least 16 characters: with less, whoever has a list of names finds out whose is which",
+        ));
+    }
+    Ok(key)
+}
+
+/// Says by which rules rows of a trace were altered or left out; with `strict` any of them is a failure.
+fn validated(import: &Import, fixed: Option<&Path>, strict: bool) -> Result<(), Error> {
+    let report = &import.report;
+    let mut text = format!("{} ({}): {} rows, {} jobs\n", report.file, report.format, report.rows, report.kept);
+    let rules = |kind: &str, rules: &std::collections::BTreeMap<&'static str, u64>| {
+        rules.iter().map(|(rule, count)| format!("  {kind:<8} {count:>9}  {rule}\n")).collect::<String>()
+    };
+    text += &rules("altered", &report.altered);
+    text += &rules("dropped", &report.dropped);
+    report.assumed.iter().for_each(|it| text += &format!("  assumed             {it}\n"));
+    let wrong: u64 = report.altered.values().chain(report.dropped.values()).sum();
+    text += &match (wrong, fixed) {
+        (0, _) => "nothing had to be altered or left out\n".to_owned(),
+        (_, Some(to)) => format!("as these rules have it, written to {}\n", to.display()),
+        (_, None) => "`--fix FILE` writes what these rules make of it\n".to_owned(),
+    };
+    output::print(&text)?;
+    if strict && 0 < wrong { Err(Error::Check(format!("{wrong} rows are not as they should be"))) } else { Ok(()) }
 }

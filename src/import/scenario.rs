@@ -1,6 +1,7 @@
 //! The scenario of a cluster that was read: its nodes, its account tree, its history, under its own policy.
 
 use super::{Machine, Tree};
+use crate::trace::peak;
 use crate::workload::{Catalog, Workload};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -86,23 +87,11 @@ impl Partitions {
 
 /// Nodes of which the trace says that so much was in use at once, where no list tells them: as many of the widest kind that a job asks for.
 pub fn inferred(workload: &Workload, catalog: &Catalog) -> Vec<Machine> {
-    let mut changes: BTreeMap<u64, i64> = BTreeMap::new();
-    let mut widest = 1;
-    for job in &workload.jobs {
-        let shape = &catalog.shapes.rows()[job.shape.index()];
-        let gpus = i64::from(shape.gpus());
-        widest = widest.max(shape.groups.iter().map(|group| group.request.gpus).max().unwrap_or(1));
-        let start = workload.extra(job).and_then(|extra| extra.observed_start).unwrap_or(job.submit);
-        *changes.entry(start.as_millis()).or_default() += gpus;
-        *changes.entry(start.after(job.work).as_millis()).or_default() -= gpus;
-    }
-    let (mut level, mut most) = (0, 0);
-    for change in changes.values() {
-        level += change;
-        most = most.max(level);
-    }
+    let groups = catalog.shapes.rows().iter().flat_map(|shape| shape.groups.iter());
+    let widest = groups.map(|group| group.request.gpus).max().unwrap_or(1).max(1);
+    let most = libm::ceil(peak(workload, catalog)) as u64;
     let width = u64::from(widest);
-    let count = (most.max(1) as u64).div_ceil(width);
+    let count = most.max(1).div_ceil(width);
     let one = |row: u64| Machine { name: format!("node-{row}"), gpus: width as u32, ..Machine::default() };
     (0..count).map(one).collect()
 }

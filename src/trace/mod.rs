@@ -5,6 +5,7 @@
 
 mod error;
 mod field;
+mod holds;
 mod hosts;
 mod input;
 mod intake;
@@ -17,6 +18,7 @@ mod philly;
 mod report;
 mod sacct;
 mod sacct_columns;
+mod scrub;
 mod series;
 pub(crate) mod slurm;
 mod slurm_jobs;
@@ -27,11 +29,13 @@ mod tasks;
 pub(crate) mod zone;
 
 pub use error::{Excerpt, Faults, Location, TraceError};
+pub use holds::{Holds, peak};
 pub use hosts::{HostsFault, count_hosts, expand_hosts};
 pub use native_write::write_native;
 pub use nodes::{read_nodes, write_nodes};
 pub use orders::{check_job_order, check_node_order, read_orders};
 pub use report::ImportReport;
+pub use scrub::scrub;
 pub use series::read_series;
 
 use crate::registry::{Entry, Info, Knobs, find};

@@ -20,7 +20,13 @@ fn desk(files: &[(&str, &str)]) -> Desk {
 }
 
 fn all() -> Desk {
-    desk(&[("dump/slurm.conf", CONF), ("dump/n.txt", NODES), ("dump/s.txt", SHARES), ("dump/j.txt", JOBS), ("dump/notes", "hello\n")])
+    desk(&[
+        ("dump/slurm.conf", CONF),
+        ("dump/n.txt", NODES),
+        ("dump/s.txt", SHARES),
+        ("dump/j.txt", JOBS),
+        ("dump/notes", "hello\n"),
+    ])
 }
 
 fn run(desk: &Desk, args: &[&str]) -> (i32, String, String) {

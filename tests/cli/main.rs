@@ -12,6 +12,7 @@ mod runs;
 mod schema;
 mod smallest;
 mod sweep;
+mod traces;
 
 // So that the example in the README is compiled here as it would stand in the library.
 use schedlab::{engine, ids, policy, registry};
