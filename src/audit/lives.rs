@@ -280,7 +280,7 @@ impl Lives {
 fn check_gang(job: JobId, machines: &Machines, faults: &mut Faults) {
     let row = &faults.jobs[job.index()];
     let shape = &faults.case.catalog.shapes.rows()[row.shape.index()];
-    let elastic = faults.outcome.workload.extra(row).and_then(|extra| extra.elastic);
+    let elastic = faults.outcome.workload.extra(row).and_then(|extra| extra.elastic.as_deref().copied());
     let mut base = Vec::new();
     let mut flexible = 0;
     let mut wrong = Vec::new();

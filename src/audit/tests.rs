@@ -280,7 +280,7 @@ fn work_that_does_not_add_up_is_caught() {
 fn elastic_jobs_hold_the_workers_they_are_said_to() {
     let mut story = Story::new(&[4]);
     let a = story.job("A", 0, 1, 10);
-    let elastic = Some(Elasticity { base: 1, max: 2, reference: 1, curve: Curve::Linear });
+    let elastic = Some(Box::new(Elasticity { base: 1, max: 2, reference: 1, curve: Curve::Linear }));
     story.extra(a, Extra { elastic, ..Extra::default() });
     story.at(0).submit(a).start(a, &[(0, 1)]);
     let slot = crate::cluster::Slot { class: Class::Flexible, task: 1, ..story.slot(a, 0, 0, 2) };

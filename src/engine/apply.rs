@@ -257,7 +257,9 @@ impl Engine<'_> {
         if self.jobs.get(job).is_none_or(|row| row.status != Status::Running) {
             return Err(Refusal::WrongState);
         }
-        let Some(elastic) = self.jobs.extra(job).and_then(|extra| extra.elastic) else { return Err(Refusal::OutOfRange) };
+        let Some(elastic) = self.jobs.extra(job).and_then(|extra| extra.elastic.as_deref().copied()) else {
+            return Err(Refusal::OutOfRange);
+        };
         let own = |release: &Release| matches!(release, Release::Claim(owner, _) if *owner == job);
         if !releases.iter().all(own) || (add.is_empty() && releases.is_empty()) {
             return Err(Refusal::NotHeld);

@@ -70,7 +70,7 @@ impl Engine<'_> {
             }
             Mixing::At(_) | Mixing::Slowest | Mixing::Never => slowest,
         };
-        match self.jobs.extra(job).and_then(|extra| extra.elastic) {
+        match self.jobs.extra(job).and_then(|extra| extra.elastic.as_deref().copied()) {
             Some(elastic) => {
                 let workers = slots.iter().filter(|slot| slot.group == 0).count() as u32;
                 speed * elastic.rate(workers)

@@ -398,7 +398,7 @@ impl<'a> JobView<'a> {
     }
     /// How many workers it may hold, if not fixed.
     pub fn elasticity(&self) -> Option<crate::workload::Elasticity> {
-        self.jobs.extra(self.id).and_then(|extra| extra.elastic)
+        self.jobs.extra(self.id).and_then(|extra| extra.elastic.as_deref().copied())
     }
     /// What its gang does on several models.
     pub fn mixing(&self) -> Mixing {

@@ -147,7 +147,7 @@ impl Energy {
         let speed = |slot: &Slot| cluster.models[cluster.nodes[slot.node.index()].model.index()].speed;
         let slots = scene.slots(job);
         let slowest = slots.iter().filter(|slot| slot.gpus != 0).map(speed).fold(f64::INFINITY, f64::min);
-        let elastic = scene.workload.extra(scene.job(job)).and_then(|extra| extra.elastic);
+        let elastic = scene.workload.extra(scene.job(job)).and_then(|extra| extra.elastic.as_deref().copied());
         let workers = slots.iter().filter(|slot| slot.group == 0).count() as u32;
         let account = &mut self.accounts[job.index()];
         account.done += at.since(account.since).as_millis() as f64 * account.rate;

@@ -136,7 +136,7 @@ fn extra(sink: &mut Sink, extra: &Extra) {
     extra.after.iter().for_each(|job| sink.number(u64::from(job.0)));
     sink.option(extra.array.map(|(array, index)| u64::from(array) << 32 | u64::from(index)));
     sink.number(u64::from(extra.elastic.is_some()));
-    if let Some(elastic) = extra.elastic {
+    if let Some(elastic) = extra.elastic.as_deref() {
         sink.number(u64::from(elastic.base) << 32 | u64::from(elastic.max));
         sink.number(u64::from(elastic.reference));
         match elastic.curve {

@@ -88,7 +88,7 @@ fn job(
     job.restart_cost = knobs.span("restart_cost");
     let extra = Extra {
         after: after(table, rows, faults),
-        elastic: table.part("elastic").and_then(|elastic| elasticity(elastic, &shape, faults)),
+        elastic: table.part("elastic").and_then(|elastic| elasticity(elastic, &shape, faults)).map(Box::new),
         start_deadline: knobs.opt_span("start_deadline").map(|span| SimTime::ZERO + span),
         running_for: knobs.opt_span("running_for"),
         mixing: knobs.text("mixing").parse().unwrap_or_else(|()| {

@@ -66,7 +66,7 @@ fn jobs_come_by_submit_time_with_all_they_say() {
     assert_eq!(late.min_runtime, Some(SimSpan::HOUR * 8));
     assert_eq!(case.catalog.classes.rows()[late.class.index()], "debug");
     assert_eq!(work.extra(&late).unwrap().after, [crate::ids::JobId(0)]);
-    let elastic = work.extra(&work.jobs[2]).unwrap().elastic.unwrap();
+    let elastic = work.extra(&work.jobs[2]).unwrap().elastic.as_deref().copied().unwrap();
     assert_eq!((elastic.base, elastic.max, elastic.reference, elastic.rate(4)), (2, 6, 2, 1.5));
 }
 

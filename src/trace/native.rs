@@ -201,7 +201,7 @@ fn read(lines: Lines, options: &ReadOptions, intake: &mut Intake<'_>) {
             }
             extra
         });
-        if let Some(elastic) = extra.as_ref().and_then(|extra| extra.elastic)
+        if let Some(elastic) = extra.as_ref().and_then(|extra| extra.elastic.as_deref())
             && elastic.max < elastic.base
         {
             row.fault(WORKERS_MAX, "at least as many workers as the job starts with");
@@ -258,7 +258,7 @@ fn extras(row: &mut Row<'_>, clock: &mut Clock, submit: Option<SimTime>) -> Opti
         after: Vec::new(),
         mixing: row.parse(MIXING, Mixing::EXPECTED, |text| std::str::from_utf8(text).ok()?.parse().ok()).unwrap_or_default(),
         array: row.parse(ARRAY, "an array and an index in it, as `7:3`", array),
-        elastic,
+        elastic: elastic.map(Box::new),
         start_deadline: instant(row, START_DEADLINE),
         observed_start: instant(row, OBSERVED_START),
         observed_end: instant(row, OBSERVED_END),

@@ -157,7 +157,7 @@ fn fill(
     if job.estimate != job.work {
         span(&mut fields[native::ESTIMATE], job.estimate);
     }
-    if let Some(elastic) = extra.elastic {
+    if let Some(elastic) = extra.elastic.as_deref() {
         let counts = [
             (native::WORKERS_BASE, elastic.base),
             (native::WORKERS_MAX, elastic.max),

@@ -103,7 +103,8 @@ fn delimiter_of(line: &[u8]) -> Option<&[u8]> {
 
 /// Whether a line is a header of `sacct`, or a row in XDMoD's order.
 pub fn is_sacct(line: &[u8]) -> bool {
-    delimiter_of(line).is_some_and(|delimiter| is_header(line, delimiter)) || xdmod_order(line).is_some()
+    // Names apart by spaces are what it prints without `-P`: of the format, if not readable, which its reader says.
+    is_header(line, delimiter_of(line).unwrap_or(b" ")) || xdmod_order(line).is_some()
 }
 
 fn is_header(line: &[u8], delimiter: &[u8]) -> bool {
@@ -163,6 +164,16 @@ pub fn open(lines: Lines, knobs: &Knobs, intake: &mut Intake<'_>) -> Option<Tabl
     // The name of a job is the user's own text; where another such column stands, a field to spare could be of either.
     let free = ["Comment", "AdminComment", "SystemComment", "SubmitLine", "WorkDir", "StdOut", "StdErr", "StdIn", "Constraints"];
     let spill = (!has(&free)).then_some(JOB_NAME);
+    let mut sound = true;
+    if let Some(names) = &given {
+        let double = names.iter().enumerate().any(|(at, name)| names[..at].iter().any(|it| it.eq_ignore_ascii_case(name)));
+        if double || !has(&["Submit"]) || !has(&["Start"]) {
+            let (file, value) = (intake.file().to_path_buf(), names.join(","));
+            let expected = "names of columns, each once, with `Submit` and `Start` among them";
+            intake.faults.push(TraceError::Knob { file, knob: "columns", value, expected });
+            return None;
+        }
+    }
     let table = Table::delimited(lines, &COLUMNS, delimiter, given, spill, &mut intake.faults);
     let tres = ["AllocTRES", "ReqTRES", "AllocGRES", "ReqGRES"];
     let cpus = ["NCPUS", "AllocCPUS", "ReqCPUS", "AllocTRES", "ReqTRES"];
@@ -174,7 +185,6 @@ pub fn open(lines: Lines, knobs: &Knobs, intake: &mut Intake<'_>) -> Option<Tabl
     };
     let one_of: [(&[&'static str], &str); 3] =
         [(&["JobID", "JobIDRaw"], ""), (&["Elapsed", "ElapsedRaw", "End"], ""), (asked, by)];
-    let mut sound = true;
     for (columns, or) in one_of.into_iter().filter(|(columns, _)| !has(columns)) {
         let (at, row) = Excerpt::new(intake.file(), number as u64 + 1, line, None);
         let span = row.span();

@@ -164,7 +164,8 @@ pub fn apply(
             let extra = extra(&mut workload, row);
             // What a history states of a job stands.
             let stated = extra.mixing != Mixing::Slowest;
-            (extra.elastic, extra.mixing) = (elasticity.or(extra.elastic), if stated { extra.mixing } else { mixing });
+            (extra.elastic, extra.mixing) =
+                (elasticity.map(Box::new).or(extra.elastic.take()), if stated { extra.mixing } else { mixing });
         }
     }
     workload
@@ -294,7 +295,7 @@ mod tests {
         let of = |row: usize| {
             let job = &workload.jobs[row];
             let group = catalog.shapes.rows()[job.shape.index()].groups[0];
-            (group.count, group.request.gpus, workload.extra(job).and_then(|it| it.elastic).map(|it| it.max))
+            (group.count, group.request.gpus, workload.extra(job).and_then(|it| it.elastic.as_deref()).map(|it| it.max))
         };
         let found: Vec<_> = (0..6).map(of).collect();
         assert_eq!(found, [(1, 1, None), (1, 1, Some(2)), (1, 4, Some(2)), (1, 6, Some(2)), (1, 8, Some(2)), (4, 8, Some(8))]);

@@ -11,8 +11,8 @@ pub struct Extra {
     pub after: Vec<JobId>,
     /// The array it belongs to, and its index there.
     pub array: Option<(u32, u32)>,
-    /// How many workers it may hold, if not fixed.
-    pub elastic: Option<Elasticity>,
+    /// How many workers it may hold, if not fixed. Apart, for it is larger than all else here.
+    pub elastic: Option<Box<Elasticity>>,
     /// Whether its gang may lie on GPUs of several models.
     pub mixing: Mixing,
     /// Start it by then or it is counted as a missed deadline.

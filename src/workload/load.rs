@@ -25,7 +25,7 @@ pub fn total_gpu_time(workload: &Workload, catalog: &Catalog) -> GpuTime {
 
 /// What a job holds with the workers for which its run time is stated. `base`: with those it starts with.
 pub(crate) fn with_workers(workload: &Workload, catalog: &Catalog, job: &Job, base: MilliGpu) -> MilliGpu {
-    let Some(elastic) = workload.extra(job).and_then(|extra| extra.elastic) else { return base };
+    let Some(elastic) = workload.extra(job).and_then(|extra| extra.elastic.as_deref().copied()) else { return base };
     let first = &catalog.shapes.rows()[job.shape.index()].groups[0];
     let each = first.request.capacity();
     base.beyond(each * u64::from(first.count)) + each * u64::from(elastic.reference)

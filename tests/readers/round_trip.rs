@@ -135,11 +135,13 @@ fn any_workload(seed: u64, n: usize, catalog: &mut Catalog) -> Workload {
         let extra = Extra {
             after,
             array: (maybe(4) == 0).then(|| (maybe(9) as u32, maybe(9) as u32)),
-            elastic: (maybe(3) == 0).then(|| Elasticity {
-                base,
-                max: base + maybe(5) as u32,
-                reference: 1 + maybe(9) as u32,
-                curve: ["linear", "power:0.8", "loss:0.25", "table:1=1 3=2.5"][maybe(4)].parse().expect("a curve"),
+            elastic: (maybe(3) == 0).then(|| {
+                Box::new(Elasticity {
+                    base,
+                    max: base + maybe(5) as u32,
+                    reference: 1 + maybe(9) as u32,
+                    curve: ["linear", "power:0.8", "loss:0.25", "table:1=1 3=2.5"][maybe(4)].parse().expect("a curve"),
+                })
             }),
             mixing: [Mixing::Slowest, Mixing::Never, Mixing::At(0.7)][maybe(3)],
             start_deadline: later(&mut maybe),

@@ -214,6 +214,10 @@ fn wrong_dumps_say_where_and_what_was_expected() {
     let row = |row: &str| messages(with("sacct", &sacct(SHORT, &[row]), &[]));
     let found = [
         shown("JobID         Start", "1 2"),
+        helped(read("JobID   Submit      Start    State\n----- ------ -----\n")),
+        messages(with("sacct", "1|0\n", &[("columns", "jobid,submit,elapsed,reqtres")])),
+        messages(with("sacct", "1|0\n", &[("columns", "jobid,submit,Submit,start,elapsed,reqtres")])),
+        messages(with("sacct", "1|0|0|90|\n", &[("columns", "jobid,submit,start,elapsed,reqtres")])),
         shown("Submit|Start|Elapsed|AllocTRES", "0|0|00:01:00|gres/gpu=1"),
         shown("JobID|Submit|Strt|Elapsed|AllocTRES", "1|0|0|00:01:00|gres/gpu=1"),
         shown("JobID|Submit|Start|AllocTRES", "1|0|0|gres/gpu=1"),
@@ -238,6 +242,10 @@ fn wrong_dumps_say_where_and_what_was_expected() {
     ];
     insta::assert_snapshot!(found.join("\n"), @r"
     t.csv:1: the header has no delimiter, expected what `sacct -P` prints, or the knob `delimiter`
+    t.csv:1: the header has no delimiter, expected what `sacct -P` prints, or the knob `delimiter`
+    `t.csv`: knob `columns` is `jobid,submit,elapsed,reqtres`, expected names of columns, each once, with `Submit` and `Start` among them
+    `t.csv`: knob `columns` is `jobid,submit,Submit,start,elapsed,reqtres`, expected names of columns, each once, with `Submit` and `Start` among them
+    t.csv:1:7: `Elapsed` is `90`, expected a span such as `1-02:03:04`
     t.csv:1: the column `JobID` is missing
       help: expected one of JobID, JobIDRaw
     t.csv:1: the column `Start` is missing

@@ -128,7 +128,7 @@ fn an_elastic_job_grows_and_shrinks_and_its_progress_follows() {
     let mut bench = Bench::new(1, 4).jobs("A at 0: 1 gpus 10 s");
     bench.per_task = 1;
     let elastic = Elasticity { base: 1, max: 3, reference: 1, curve: Curve::Linear };
-    bench.workload.extras.push(Extra { elastic: Some(elastic), ..Extra::default() });
+    bench.workload.extras.push(Extra { elastic: Some(Box::new(elastic)), ..Extra::default() });
     bench.workload.jobs[0].extra = 0;
     let flexible = |gpus, task| Slot { class: Class::Flexible, ..slot(0, gpus, task) };
     let mut asked = 0;
@@ -162,7 +162,7 @@ fn a_scale_pause_holds_the_gpus_without_progress() {
     let mut bench = Bench::new(1, 2).jobs("A at 0: 1 gpus 4 s").engine(|engine| engine.scale_pause = SimSpan::from_secs(3));
     bench.per_task = 1;
     let elastic = Elasticity { base: 1, max: 2, reference: 1, curve: Curve::Linear };
-    bench.workload.extras.push(Extra { elastic: Some(elastic), ..Extra::default() });
+    bench.workload.extras.push(Extra { elastic: Some(Box::new(elastic)), ..Extra::default() });
     bench.workload.jobs[0].extra = 0;
     let mut asked = 0;
     let outcome = drive(&bench.case(), |_, out| {
@@ -185,7 +185,7 @@ fn a_start_may_take_a_flexible_worker_away() {
     let mut bench = Bench::new(1, 2).jobs("A at 0: 1 gpus 10 s | B at 1: 1 gpus 2 s");
     bench.per_task = 1;
     let elastic = Elasticity { base: 1, max: 2, reference: 1, curve: Curve::Linear };
-    bench.workload.extras.push(Extra { elastic: Some(elastic), ..Extra::default() });
+    bench.workload.extras.push(Extra { elastic: Some(Box::new(elastic)), ..Extra::default() });
     bench.workload.jobs[0].extra = 0;
     let flexible = Slot { class: Class::Flexible, ..slot(0, 2, 1) };
     let outcome = drive(&bench.case(), |view, out| {
@@ -585,7 +585,7 @@ fn all_to_one_of_two_elastic_jobs_first() {
         let elastic = Elasticity { base: 2, max: 6, reference: 6, curve: Curve::Linear };
         let shape = bench.catalog.shape(&Shape::of(2, TaskRequest::whole(1)));
         for row in 0..2 {
-            bench.workload.extras.push(Extra { elastic: Some(elastic), ..Extra::default() });
+            bench.workload.extras.push(Extra { elastic: Some(Box::new(elastic)), ..Extra::default() });
             bench.workload.jobs[row].extra = row as u32;
             bench.workload.jobs[row].shape = shape;
         }

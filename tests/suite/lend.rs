@@ -71,7 +71,7 @@ fn submit(bench: &mut Bench, asked: &Asked) {
         curve: Curve::Linear,
     });
     job.extra = bench.workload.extras.len() as u32;
-    bench.workload.extras.push(Extra { elastic, mixing: asked.mixing, ..Extra::default() });
+    bench.workload.extras.push(Extra { elastic: elastic.map(Box::new), mixing: asked.mixing, ..Extra::default() });
     bench.workload.jobs.push(job);
 }
 
@@ -337,7 +337,7 @@ fn work_done(case: &Case, outcome: &Outcome) -> BTreeMap<u32, (f64, u32)> {
             Mixing::At(part) if low < high => part * slots.iter().map(speed).sum::<f64>() / slots.len() as f64,
             _ => low,
         };
-        speed * extra.elastic.map_or(1.0, |elastic| elastic.rate(slots.len() as u32))
+        speed * extra.elastic.as_deref().map_or(1.0, |elastic| elastic.rate(slots.len() as u32))
     };
     for (at, fact) in outcome.ledger.iter() {
         let before = open.clone();
@@ -393,7 +393,7 @@ proptest! {
                 Fact::Moved { node: NodeId(row), to } => pools[row as usize] = to,
                 Fact::Claimed { slot, .. } => prop_assert!(pools[slot.node.index()] != INFERENCE, "{at}: {fact:?}"),
                 Fact::Scaled { job: JobId(row), workers, .. } => {
-                    let elastic = case.workload.extras[case.workload.jobs[row as usize].extra as usize].elastic.expect("it is elastic");
+                    let elastic = case.workload.extras[case.workload.jobs[row as usize].extra as usize].elastic.as_deref().copied().expect("it is elastic");
                     prop_assert!(elastic.base <= workers && workers <= elastic.max);
                 }
                 _ => {}

@@ -25,7 +25,7 @@ fn add(bench: &mut Bench, at: u64, (base, max, reference, gpus): (u32, u32, u32,
     let name = bench.workload.names.push(&format!("e{}", bench.workload.jobs.len()));
     let mut job = Job::new(name, SimTime::from_secs(at), shape, SimSpan::from_secs(work));
     job.extra = bench.workload.extras.len() as u32;
-    bench.workload.extras.push(Extra { elastic: Some(Elasticity { base, max, reference, curve }), ..Extra::default() });
+    bench.workload.extras.push(Extra { elastic: Some(Box::new(Elasticity { base, max, reference, curve })), ..Extra::default() });
     bench.workload.jobs.push(job);
 }
 
@@ -114,7 +114,7 @@ proptest! {
             match fact {
                 Fact::Refused { .. } => prop_assert!(false, "{rule}: {fact:?}"),
                 Fact::Scaled { job: JobId(row), workers, .. } => {
-                    let elastic = case.workload.extras[case.workload.jobs[row as usize].extra as usize].elastic.expect("it is elastic");
+                    let elastic = case.workload.extras[case.workload.jobs[row as usize].extra as usize].elastic.as_deref().copied().expect("it is elastic");
                     prop_assert!(elastic.base <= workers && workers <= elastic.max);
                 }
                 _ => {}
