@@ -3,18 +3,25 @@
 //!
 //! It does not know policies, clusters beyond a node list, or how a history is reshaped (see [`crate::workload::shape`]).
 
+mod acme;
+mod chronus;
+mod dlrm;
 mod error;
 mod field;
+mod helios;
 mod input;
 mod intake;
+mod muri;
 mod native;
 mod native_write;
 mod nodes;
 mod openb;
 mod orders;
+mod pai;
 mod philly;
 mod report;
 mod series;
+mod spot;
 mod swf;
 mod table;
 mod tasks;
@@ -82,7 +89,19 @@ pub struct Build {
 }
 
 /// The formats; where a file could be of two, the earlier counts.
-pub static FORMATS: &[&Entry<Build>] = &[&native::ENTRY, &openb::ENTRY, &philly::ENTRY, &swf::ENTRY];
+pub static FORMATS: &[&Entry<Build>] = &[
+    &native::ENTRY,
+    &openb::ENTRY,
+    &philly::ENTRY,
+    &swf::ENTRY,
+    &helios::ENTRY,
+    &acme::ENTRY,
+    &pai::ENTRY,
+    &spot::ENTRY,
+    &dlrm::ENTRY,
+    &muri::ENTRY,
+    &chronus::ENTRY,
+];
 
 /// What each format says of itself.
 pub fn infos() -> Vec<Info> {
