@@ -45,6 +45,21 @@ pub fn seconds_ms(bytes: &[u8]) -> Option<i64> {
     (ms <= LIMIT_MS).then_some(if negative { -ms } else { ms })
 }
 
+/// A date as file time whose origin is the year 1.
+pub fn dated(bytes: &[u8]) -> Option<SimTime> {
+    date(bytes).and_then(|ms| u64::try_from(ms).ok()).map(SimTime::from_millis)
+}
+
+/// Seconds from 0 as file time.
+pub fn instant(bytes: &[u8]) -> Option<SimTime> {
+    seconds_ms(bytes).and_then(|ms| u64::try_from(ms).ok()).map(SimTime::from_millis)
+}
+
+/// A quantity from 0 to `max` in thousandths, rounded half up.
+pub fn thousandths(bytes: &[u8], max: u32) -> Option<u32> {
+    seconds_ms(bytes).filter(|&n| 0 <= n && n <= i64::from(max) * 1000).and_then(|n| u32::try_from(n).ok())
+}
+
 /// A duration: seconds, or text such as `8h`.
 pub fn span(bytes: &[u8]) -> Option<SimSpan> {
     match seconds_ms(bytes) {

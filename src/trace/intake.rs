@@ -174,6 +174,16 @@ impl<'c> Intake<'c> {
     pub fn job_mut(&mut self, row: usize) -> &mut Job {
         &mut self.workload.jobs[row]
     }
+    /// The shape of `count` tasks of `gpus` GPUs each, `each` saying what one of them asks for besides; tasks larger than the options
+    /// allow are cut as [`Intake::shape`] does.
+    pub fn gang(&mut self, count: u32, gpus: u32, each: TaskRequest) -> ShapeId {
+        if gpus <= u32::from(self.per_task) {
+            let milli = if gpus == 0 { 0 } else { each.milli };
+            return self.catalog.shape(&Shape::of(count, TaskRequest { gpus: gpus as u8, milli, ..each }));
+        }
+        let (cpu_milli, memory_mib) = (each.cpu_milli.saturating_mul(count), each.memory_mib.saturating_mul(count));
+        self.shape(gpus.saturating_mul(count), TaskRequest { cpu_milli, memory_mib, ..each })
+    }
     /// Takes a job called `name`, whose instants are in file time. `after`: ids it waits for, as `a|b`.
     pub fn push(&mut self, line: u64, name: &str, mut job: Job, extra: Option<Extra>, after: &str) {
         let row = self.workload.jobs.len() as u32;

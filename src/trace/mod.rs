@@ -3,17 +3,23 @@
 //!
 //! It does not know policies, clusters beyond a node list, or how a history is reshaped (see [`crate::workload::shape`]).
 
+mod acme;
+mod chronus;
+mod dlrm;
 mod error;
 mod field;
+mod helios;
 mod holds;
 mod hosts;
 mod input;
 mod intake;
+mod muri;
 mod native;
 mod native_write;
 mod nodes;
 mod openb;
 mod orders;
+mod pai;
 mod philly;
 mod report;
 mod sacct;
@@ -23,6 +29,7 @@ mod series;
 pub(crate) mod slurm;
 mod slurm_jobs;
 mod slurm_sim;
+mod spot;
 mod swf;
 mod table;
 mod tasks;
@@ -94,8 +101,21 @@ pub struct Build {
 }
 
 /// The formats; where a file could be of two, the earlier counts.
-pub static FORMATS: &[&Entry<Build>] =
-    &[&native::ENTRY, &openb::ENTRY, &philly::ENTRY, &swf::ENTRY, &sacct::ENTRY, &slurm_sim::ENTRY];
+pub static FORMATS: &[&Entry<Build>] = &[
+    &native::ENTRY,
+    &openb::ENTRY,
+    &philly::ENTRY,
+    &swf::ENTRY,
+    &sacct::ENTRY,
+    &slurm_sim::ENTRY,
+    &helios::ENTRY,
+    &acme::ENTRY,
+    &pai::ENTRY,
+    &spot::ENTRY,
+    &dlrm::ENTRY,
+    &muri::ENTRY,
+    &chronus::ENTRY,
+];
 
 /// What each format says of itself.
 pub fn infos() -> Vec<Info> {

@@ -1,7 +1,8 @@
 //! Series of values over time: requests, rates. Ours (`at,value`), Alibaba's GenAI samples of requests a second (`timestamp_anon,value,…,request_type`;
-//! the generative ones), and Azure's requests to language models (`TIMESTAMP,…`; one each).
+//! the generative ones), Azure's requests to language models (`TIMESTAMP,…`; one each), and the GPUs that Alibaba's DLRM instances hold.
 
 use super::Faults;
+use super::dlrm;
 use super::error::TraceError;
 use super::field::{self, Moment};
 use super::input::Lines;
@@ -28,7 +29,10 @@ pub fn read_series(path: &Path) -> Result<Vec<(SimTime, f64)>, Vec<TraceError>> 
     let lines = Lines::open(path).map_err(|fault| vec![fault])?;
     let mut faults = Faults::default();
     let mut rows: Vec<(i64, f64)> = Vec::new();
-    if let Some(mut table) = Table::with_header(lines, &COLUMNS, &mut faults) {
+    let header = lines.head().split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).find(|line| !line.is_empty());
+    if header.is_some_and(dlrm::is) {
+        rows = dlrm::series(lines, &mut faults);
+    } else if let Some(mut table) = Table::with_header(lines, &COLUMNS, &mut faults) {
         let at = if table.has(AT) { AT } else { AZURE };
         if !table.has(at) {
             let help = Some("expected a column `at`, `timestamp_anon` or `TIMESTAMP`".into());
