@@ -71,7 +71,7 @@ fn read(lines: Lines, options: &ReadOptions, intake: &mut Intake<'_>) {
         let line = row.line();
         let name = row.need(ID, "an id", field::word);
         let vc = row.need(USER, "the name of a virtual cluster", field::word);
-        let gpus = row.need(GPUS, "a whole number of GPUs, 1 to 65536", |text| field::uint(text, 1 << 16).filter(|&n| 0 < n));
+        let gpus = row.need(GPUS, "a whole number of GPUs, at most 65536", |text| field::uint(text, 1 << 16));
         let submit = row.need(SUBMIT, MINUTES, minutes);
         let duration = row.need(DURATION, MINUTES, minutes);
         let expect = row.need(EXPECT, "minutes from submission, as `159-189-229`", |text| {
@@ -85,6 +85,10 @@ fn read(lines: Lines, options: &ReadOptions, intake: &mut Intake<'_>) {
         let (Some(name), Some(vc), Some(gpus), Some(submit), Some(duration)) = (name, vc, gpus, submit, duration) else {
             continue;
         };
+        if gpus == 0 {
+            intake.leave_out("no GPUs, and nothing else it asks for is told", name);
+            continue;
+        }
         if duration == 0 {
             intake.leave_out("run time not above zero", name);
             continue;

@@ -1,10 +1,10 @@
-//! Node lists: ours, and that of the openb traces; told by the header.
+//! Node lists: ours, those of the openb traces, and that of Alibaba's spot GPUs; told by the header.
 
 use super::Faults;
 use super::error::{Location, TraceError};
 use super::field;
 use super::input::Lines;
-use super::table::{Column, Table};
+use super::table::{Column, Table, is_header_of};
 use crate::cluster::{ClusterSpec, NodeSpec};
 use crate::workload::Catalog;
 use std::collections::BTreeMap;
@@ -28,11 +28,22 @@ static COLUMNS: [Column; 7] = [
     Column::optional("domain"),
 ];
 
+/// The list of Alibaba's spot GPUs, in the same order; its CPUs are whole cores.
+static SPOT: [Column; 7] = [
+    Column::needed("node_name"),
+    Column::needed("gpu_capacity_num"),
+    Column::needed("gpu_model"),
+    Column::needed("cpu_num"),
+    Column::optional("memory_mib"),
+    Column::optional("pool"),
+    Column::optional("domain"),
+];
+
 /// CPU (milli-cores) and memory (MiB) of a node whose list does not say: more than any task asks for.
 const AMPLE: u64 = 1 << 40;
 
 /// Reads a node list: `name,gpus` and, if they are there, `model,cpu_milli,memory_mib,pool,domain`; or the openb header
-/// `sn,cpu_milli,memory_mib,gpu,model`. CPU or memory that is not stated is ample.
+/// `sn,cpu_milli,memory_mib,gpu,model`; or that of Alibaba's spot GPUs, `gpu_model,gpu_capacity_num,cpu_num,node_name`. CPU or memory that is not stated is ample.
 ///
 /// - Errors: every fault of the file.
 pub fn read_nodes(path: &Path, catalog: &mut Catalog) -> Result<Vec<NodeSpec>, Vec<TraceError>> {
@@ -44,14 +55,21 @@ fn read_nodes_from(lines: Lines, path: &Path, catalog: &mut Catalog) -> Result<V
     let mut faults = Faults::default();
     let mut nodes = Vec::new();
     let mut seen: BTreeMap<String, u64> = BTreeMap::new();
-    if let Some(mut table) = Table::with_header(lines, &COLUMNS, &mut faults) {
+    let header = lines.head().split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).find(|line| !line.is_empty());
+    let is_spot = header.is_some_and(|line| is_header_of(line, &SPOT));
+    let (columns, cpu_unit) = if is_spot { (&SPOT, 1000) } else { (&COLUMNS, 1) };
+    if let Some(mut table) = Table::with_header(lines, columns, &mut faults) {
         while let Some(mut row) = table.next(&mut faults, None, &mut |_| ()) {
             let line = row.line();
             let most = u64::from(ClusterSpec::GPUS_MAX);
             let name = row.need(NAME, "a name", field::word);
             let gpus = row.need(GPUS, "a whole number of GPUs, at most 64", |text| field::uint(text, most));
             let model = row.parse(MODEL, "the name of a GPU model", field::word);
-            let cpu = row.parse(CPU, "CPU in milli-cores, a whole number", |text| field::uint(text, AMPLE));
+            let cpu = row.parse(
+                CPU,
+                if is_spot { "CPU in cores, a whole number" } else { "CPU in milli-cores, a whole number" },
+                |text| field::uint(text, AMPLE / cpu_unit).map(|n| n * cpu_unit),
+            );
             let memory = row.parse(MEMORY, "memory in MiB, a whole number", |text| field::uint(text, AMPLE));
             let pool = row.parse(POOL, "the name of a pool", field::word);
             let domain = row.parse(DOMAIN, "the number of a rack or switch", |text| field::uint(text, u64::from(u32::MAX)));

@@ -1,7 +1,7 @@
 //! Alibaba's spot GPUs (2026), `job_info_df.csv`: jobs of organizations, of high priority (HP) or spot.
 //!
 //! What the trace says: HP jobs run to their end, spot jobs may be evicted for them. What is our choice: an HP job declares its run
-//! time as min runtime, so it is allocated and protected as long as it runs; a spot job declares none (`0`), so it is unallocated,
+//! time as min runtime, so it is allocated and protected as long as it runs (up to `max_min_runtime` of the scenario's contract, 8 h unless stated); a spot job declares none (`0`), so it is unallocated,
 //! and what it has done is kept when it is evicted. Replayed as it is, A10 is asked for 133 % of its GPUs on average (issue 260 of
 //! the repository): set the jobs against the node list, the report has the load of each model.
 

@@ -1,5 +1,6 @@
 //! Damaged and hostile files: never a panic, always a workload or faults that say where.
 
+use super::public::PUBLIC;
 use super::slurm::EVENTS;
 use super::{PHILLY, PODS, SACCT, SWF, gzip, read, read_as};
 use proptest::prelude::*;
@@ -37,7 +38,7 @@ const SAMPLES: [(&str, &str); 6] = [
 
 #[test]
 fn cut_at_any_byte_nothing_panics() {
-    for (format, text) in SAMPLES {
+    for (format, text) in samples() {
         assert!(read(text).is_ok(), "{format}");
         for end in 0..text.len() {
             check_bytes(None, text.as_bytes()[..end].to_vec());
@@ -52,19 +53,24 @@ fn cut_at_any_byte_nothing_panics() {
     }
 }
 
+/// Samples of all formats.
+fn samples() -> Vec<(&'static str, &'static str)> {
+    SAMPLES.into_iter().chain(PUBLIC).collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     /// Fields replaced by hostile ones, rows and columns moved and doubled, bytes flipped: never a panic.
     #[test]
     fn hostile_fields_are_refused_or_ruled_on(
-        which in 0..SAMPLES.len(),
+        which in 0..samples().len(),
         edits in prop::collection::vec((0..40_usize, 0..40_usize, 0..HOSTILE.len()), 1..4),
         double in prop::option::of(0..4_usize),
         flip in prop::option::of((0..400_usize, any::<u8>())),
         forced in any::<bool>(),
     ) {
-        let (format, text) = SAMPLES[which];
+        let (format, text) = samples()[which];
         let comma = match format {
             "swf" | "slurm-sim" => ' ',
             "sacct" => '|',
@@ -91,8 +97,8 @@ proptest! {
 
     /// Any bytes at all.
     #[test]
-    fn any_bytes_are_refused_or_read(bytes in prop::collection::vec(any::<u8>(), 0..300), which in 0..=SAMPLES.len()) {
-        check_bytes(SAMPLES.get(which).map(|sample| sample.0), bytes.clone());
+    fn any_bytes_are_refused_or_read(bytes in prop::collection::vec(any::<u8>(), 0..300), which in 0..=samples().len()) {
+        check_bytes(samples().get(which).map(|sample| sample.0), bytes.clone());
         let mut packed = vec![0x1f, 0x8b];
         packed.extend(&bytes);
         check_bytes(None, packed);
