@@ -10,7 +10,7 @@ use schedlab::ids::{JobId, ModelId, NodeId, PoolId};
 use schedlab::ledger::Ledger;
 use schedlab::metrics::measure;
 use schedlab::metrics::record;
-use schedlab::report::write_tables;
+use schedlab::report::{Drawn, Summary, report_html, write_tables};
 use schedlab::units::{SimSpan, SimTime};
 use schedlab::workload::{Catalog, Job, Workload};
 use std::hint::black_box;
@@ -103,6 +103,13 @@ fn outputs(c: &mut Criterion) {
         group.bench_function(BenchmarkId::new("hash", jobs), |b| b.iter(|| outcome.ledger.hash()));
         group.bench_function(BenchmarkId::new("measure", jobs), |b| b.iter(|| black_box(measure(&case, &outcome))));
         group.bench_function(BenchmarkId::new("audit", jobs), |b| b.iter(|| black_box(audit(&case, &outcome).is_ok())));
+        let recorded = record(&case, &outcome);
+        let page = || {
+            let drawn = Drawn::new("policy", &case, &outcome, &recorded);
+            report_html(&Summary::new("bench", "", &[]), &[drawn], &[])
+        };
+        println!("{jobs} jobs: a page of {} bytes", page().len());
+        group.bench_function(BenchmarkId::new("page", jobs), |b| b.iter(|| black_box(page())));
         let dir = tempfile::tempdir().expect("a temporary directory");
         group.bench_function(BenchmarkId::new("tables", jobs), |b| {
             b.iter(|| write_tables(dir.path(), &case, &outcome, record(&case, &outcome)).expect("tables are written"));

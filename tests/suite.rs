@@ -42,6 +42,8 @@ mod orders;
 mod predict;
 #[path = "suite/properties.rs"]
 mod properties;
+#[path = "suite/public.rs"]
+mod public;
 #[path = "suite/reference.rs"]
 mod reference;
 #[path = "suite/scale.rs"]

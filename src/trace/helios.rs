@@ -70,7 +70,7 @@ static COLUMNS: [Column; 13] = [
 ];
 
 fn read(lines: Lines, options: &ReadOptions, intake: &mut Intake<'_>) {
-    let ahead_ms = options.knobs.int("zone_hours") as i64 * 3_600_000;
+    let ahead_ms = options.knobs.int("zone_hours") * 3_600_000;
     let Some(table) = Table::with_header(lines, &COLUMNS, &mut intake.faults) else { return };
     // Only the date of time 0 depends on the zone, for all times are shifted alike.
     intake.set_origin(-ahead_ms);

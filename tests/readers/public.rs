@@ -60,7 +60,7 @@ fn units_tasks_and_contracts_are_those_of_the_schema() {
     let sample = |format: &str| read(PUBLIC.iter().find(|it| it.0 == format).unwrap().1).unwrap();
     let tasks = |format: &str, job: usize| {
         let (import, catalog) = sample(format);
-        let group = catalog.shapes.rows()[import.workload.jobs[job].shape.index()].groups[0].clone();
+        let group = catalog.shapes.rows()[import.workload.jobs[job].shape.index()].groups[0];
         (group.count, group.request.gpus, group.request.milli, group.request.cpu_milli)
     };
     assert_eq!(tasks("helios", 0), (2, 8, 1000, 32_000));
