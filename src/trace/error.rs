@@ -229,6 +229,31 @@ pub enum TraceError {
         #[label("expected {expected}")]
         span: SourceSpan,
     },
+    /// The text is no JSON, or not of the form that is read.
+    #[error("{at}: {message}")]
+    #[diagnostic(code(trace::json), help("traces/README.md describes the fields of each format"))]
+    Json {
+        /// Where that shows.
+        at: Location,
+        /// What is wrong.
+        message: String,
+    },
+    /// One field of a JSON text cannot be read.
+    #[error("{at}: `{path}` is {value}, expected {expected}")]
+    #[diagnostic(
+        code(trace::json_field),
+        help("the line is that on which the job ends; traces/README.md describes the fields of each format")
+    )]
+    JsonField {
+        /// The job.
+        at: Location,
+        /// The field in it.
+        path: Box<str>,
+        /// What it holds.
+        value: Box<str>,
+        /// What it should hold.
+        expected: &'static str,
+    },
     /// Two rows have one id.
     #[error("{at}: the id `{name}` was already used at line {first}")]
     #[diagnostic(code(trace::double_id), help("every {what} needs an id of its own"))]

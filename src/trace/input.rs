@@ -109,6 +109,10 @@ impl Lines {
         }
         Ok(Lines { file: path.into(), reader: BufReader::with_capacity(1 << 17, head), line: Vec::new(), number: 0 })
     }
+    /// The text as a stream, of which no line was taken.
+    pub fn into_reader(self) -> impl Read {
+        self.reader
+    }
     /// The name of the file.
     pub fn file(&self) -> &Arc<Path> {
         &self.file

@@ -13,6 +13,8 @@ mod holds;
 mod hosts;
 mod input;
 mod intake;
+mod json;
+mod kubernetes;
 mod muri;
 mod native;
 mod native_write;
@@ -21,6 +23,7 @@ mod openb;
 mod orders;
 mod pai;
 mod philly;
+mod philly_json;
 mod report;
 mod sacct;
 mod sacct_columns;
@@ -115,6 +118,8 @@ pub static FORMATS: &[&Entry<Build>] = &[
     &dlrm::ENTRY,
     &muri::ENTRY,
     &chronus::ENTRY,
+    &philly_json::ENTRY,
+    &kubernetes::ENTRY,
 ];
 
 /// What each format says of itself.

@@ -72,16 +72,20 @@ fn read(lines: Lines, options: &ReadOptions, intake: &mut Intake<'_>) {
         }
         let gpus = gpus as u32;
         let shape = intake.shape(gpus, TaskRequest::whole(0));
-        let class = match gpus {
-            _ if !by_size => Catalog::CLASS,
-            1 => "1",
-            2..=4 => "2-4",
-            5..=8 => "5-8",
-            _ => ">8",
-        };
+        let class = if by_size { size_class(gpus) } else { Catalog::CLASS };
         let account = intake.account(cluster);
         let Some(class) = intake.class(line, class) else { continue };
         let job = Job::new(0, submit, shape, SimSpan::from_millis(duration as u64));
         intake.push(line, &name, Job { account, user, class, ..job }, None, "");
+    }
+}
+
+/// The class of a job by its GPUs.
+pub fn size_class(gpus: u32) -> &'static str {
+    match gpus {
+        0 | 1 => "1",
+        2..=4 => "2-4",
+        5..=8 => "5-8",
+        _ => ">8",
     }
 }

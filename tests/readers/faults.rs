@@ -65,7 +65,7 @@ fn headers_that_do_not_fit_are_explained() {
       help: the nearest is `native`, which also needs id, submit, runtime, gpus
     `t.csv` holds no job to replay: no rows of data
     `t.csv` is empty, expected a trace
-    unknown trace format `natve`, expected one of `native`, `alibaba-gpu-2023`, `philly`, `swf`, `sacct`, `slurm-sim`, `helios`, `acme`, `alibaba-gpu-2020`, `alibaba-spot-2026`, `alibaba-dlrm-2025`, `muri`, `chronus`
+    unknown trace format `natve`, expected one of `native`, `alibaba-gpu-2023`, `philly`, `swf`, `sacct`, `slurm-sim`, `helios`, `acme`, `alibaba-gpu-2020`, `alibaba-spot-2026`, `alibaba-dlrm-2025`, `muri`, `chronus`, `philly-json`, `kubernetes`
       help: did you mean `native`?
     t.csv:2: a quote is not closed on its line, expected quotes in pairs
     ");

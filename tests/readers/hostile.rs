@@ -1,5 +1,6 @@
 //! Damaged and hostile files: never a panic, always a workload or faults that say where.
 
+use super::json::JSON;
 use super::public::PUBLIC;
 use super::slurm::EVENTS;
 use super::{PHILLY, PODS, SACCT, SWF, gzip, read, read_as};
@@ -55,7 +56,7 @@ fn cut_at_any_byte_nothing_panics() {
 
 /// Samples of all formats.
 fn samples() -> Vec<(&'static str, &'static str)> {
-    SAMPLES.into_iter().chain(PUBLIC).collect()
+    SAMPLES.into_iter().chain(PUBLIC).chain(JSON).collect()
 }
 
 proptest! {

@@ -4,6 +4,7 @@
 mod faults;
 mod generated;
 mod hostile;
+mod json;
 mod public;
 mod real;
 mod round_trip;
