@@ -99,7 +99,7 @@ fn read(lines: Lines, _options: &ReadOptions, intake: &mut Intake<'_>) {
         }
     });
     let mut order: Vec<(String, Found)> = jobs.into_iter().collect();
-    order.sort_by(|a, b| (a.1.created, a.1.line).cmp(&(b.1.created, b.1.line)));
+    order.sort_by_key(|(_, found)| (found.created, found.line));
     for (name, found) in order {
         take(&name, &found, last, intake);
     }

@@ -2,13 +2,14 @@
 # A real Slurm is imported: jobs of four accounts run on it, and from what it says of itself afterwards comes a scenario whose replay starts jobs about
 # when Slurm started them, and whose Fair Tree ranks its users as Slurm's own does.
 #
-# usage: tests/slurm/import.sh [JOBS SECONDS SEED [DIR]]     60 jobs over 60 seconds by default; what is dumped stays in DIR
+# usage: tests/slurm/import.sh [JOBS SECONDS SEED [DIR [LOAD]]]     60 jobs over 60 seconds at thrice what the node can do by default, four minutes in all;
+# what is dumped stays in DIR
 #
 # Needs root, the shared folder (SCHEDLAB_SHARED, else ../shared) with slurm/up.sh, and Slurm with accounting, which is installed if CI or SCHEDLAB_SLURM
 # is set. Without one of these it is skipped; with CI set it fails instead.
 set -eu
 root="$(cd "$(dirname "$0")/../.." && pwd)"
-jobs="${1:-60}" seconds="${2:-60}" seed="${3:-1}" keep="${4:-}"
+jobs="${1:-60}" seconds="${2:-60}" seed="${3:-1}" keep="${4:-}" load="${5:-3}"
 shared="${SCHEDLAB_SHARED:-$root/../shared}"
 
 fail() {
@@ -57,7 +58,7 @@ trap 'exit 130' INT TERM
 begin="$(date +%FT%T)"
 bash "$shared/slurm/up.sh" "$work/slurm" 64 64 >/dev/null
 export SLURM_CONF="$work/slurm/slurm.conf"
-python3 "$root/tests/slurm/load.py" "$jobs" "$seconds" 64 "$seed"
+python3 "$root/tests/slurm/load.py" "$jobs" "$seconds" 64 "$seed" "$load"
 sleep 2
 sacct --allusers --parsable2 --format=ALL --starttime="$begin" >"$work/dump/sacct.txt"
 sacctmgr --parsable2 show assoc >"$work/dump/assoc.txt"

@@ -1,6 +1,6 @@
 """Submits seeded `sleep` jobs of several accounts to the Slurm of this shell, and waits until all are over.
 
-usage: load.py JOBS SECONDS GPUS SEED     so many jobs over so many seconds, at about twice what GPUs can do
+usage: load.py JOBS SECONDS GPUS SEED [LOAD]     so many jobs over so many seconds, at about LOAD times (2) what the GPUs can do in that time
 """
 
 import random
@@ -32,8 +32,8 @@ def accounts():
         sys.exit(f"the accounting lacks {missing}")
 
 
-def jobs(count, span, gpus, seed):
-    """Submit time, user, account, GPUs, seconds of sleep, minutes of limit; GPU time is twice what there is in that span."""
+def jobs(count, span, gpus, seed, load):
+    """Submit time, user, account, GPUs, seconds of sleep, minutes of limit; GPU time is `load` times what there is in that span."""
     draw = random.Random(seed)
     users = [(user, account) for account, _, users in TREE for user in users]
     rows = []
@@ -43,7 +43,7 @@ def jobs(count, span, gpus, seed):
         sleep = min(150, max(4, round(4 * 37.5 ** draw.random())))
         limit = -(-round(sleep * draw.uniform(1.1, 3)) // 60)
         rows.append([draw.uniform(0, span), user, account, size, sleep, limit])
-    wanted, have = 2 * gpus * span, sum(row[3] * row[4] for row in rows)
+    wanted, have = load * gpus * span, sum(row[3] * row[4] for row in rows)
     # Longer or shorter, within the bounds, until the load is right.
     for _ in range(20):
         factor = wanted / have
@@ -58,9 +58,10 @@ def jobs(count, span, gpus, seed):
 
 def main():
     count, span, gpus, seed = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+    load = float(sys.argv[5]) if len(sys.argv) > 5 else 2.0
     accounts()
     begin = time.monotonic()
-    for at, user, account, size, sleep, limit in jobs(count, span, gpus, seed):
+    for at, user, account, size, sleep, limit in jobs(count, span, gpus, seed, load):
         time.sleep(max(0, at - (time.monotonic() - begin)))
         call("sbatch", "--quiet", f"--uid={user}", f"--account={account}", f"--time={limit}", f"--cpus-per-task={size}",
              f"--gres=gpu:{size}", "--chdir=/tmp", "--output=/dev/null", "--error=/dev/null", f"--wrap=exec sleep {sleep}")
